@@ -1,0 +1,21 @@
+# penstock_add_test(NAME name LABEL unit|contract|integration|fault SOURCES file...
+#                   [LIBRARIES target...] [TIMEOUT seconds] [LOCK resource])
+#
+# One CppUnit executable, one ctest entry. LOCK keeps tests apart that measure time or load the machine.
+function(penstock_add_test)
+  cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT;LOCK" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE penstock_testkit penstock_test_main ${ARG_LIBRARIES})
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_LOCK)
+    set_tests_properties(${ARG_NAME} PROPERTIES RESOURCE_LOCK ${ARG_LOCK})
+  endif()
+endfunction()
