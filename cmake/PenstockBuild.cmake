@@ -16,7 +16,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
                     # GCC 12 reports overlapping copies in std::string's operator+ that do not exist
                     # (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651).
-                    -Wno-restrict)
+                    -Wno-restrict
+                    # It also takes the other alternatives of a moved std::variant for uninitialized
+                    # reads (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593 and its relatives).
+                    -Wno-maybe-uninitialized)
 
 set(PENSTOCK_SANITIZE "" CACHE STRING "thread, or address (with undefined behaviour), or empty")
 if(PENSTOCK_SANITIZE STREQUAL "thread")
