@@ -18,7 +18,7 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
                     # (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651).
                     -Wno-restrict
                     # It also takes the other alternatives of a moved std::variant for uninitialized
-                    # reads (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593 and its relatives).
+                    # reads (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=80635).
                     -Wno-maybe-uninitialized)
 
 set(PENSTOCK_SANITIZE "" CACHE STRING "thread, or address (with undefined behaviour), or empty")
