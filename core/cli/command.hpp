@@ -56,6 +56,12 @@ struct Invocation {
 // The commands of each kind; main's table is their sum.
 std::span<const Command> serve_commands();
 std::span<const Command> inspect_commands();  // check, plugins, describe
+std::span<const Command> migrate_commands();
+std::span<const Command> stock_commands();
+std::span<const Command> order_commands();
+std::span<const Command> audit_commands();
+std::span<const Command> dead_commands();
+std::span<const Command> health_commands();
 
 // Prints the problems, as text to `err` or with --json to `out`, and returns kExitUsage.
 int report(const Invocation& invocation, const host::Problems& problems);
