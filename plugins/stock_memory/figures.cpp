@@ -9,6 +9,10 @@ using orders::ReserveOutcome;
 
 namespace {
 
+// Orders for which the tables have room from the start: a table that grows in the midst of a sale
+// makes a whole batch wait for tens of milliseconds.
+constexpr std::size_t kExpectedOrders = 500'000;
+
 Error invalid(std::string message) { return {ErrorCode::InvalidArgument, std::move(message)}; }
 
 Result<void> check_lines(const std::vector<orders::Line>& lines, const orders::OrderNo& order_no) {
@@ -40,16 +44,18 @@ ReserveAnswer answer_known(const KnownRequest& known, const orders::BodyHash& bo
 
 }  // namespace
 
+Figures::Figures(std::size_t remembered_requests) : requests_(remembered_requests) {
+  requests_.make_room(kExpectedOrders);
+  holds_.reserve(kExpectedOrders);
+  shares_.reserve(kExpectedOrders);
+}
+
 Result<ReserveAnswer> Figures::reserve(const orders::ReserveRequest& request, TimePoint now,
                                        orders::Epoch epoch) {
   if (auto sound = check_request(request); !sound) return sound.error();
   // A repeat is answered before anything that may have changed since: the stock, the window, the limits.
   if (const auto* known = requests_.find(request.user, request.request)) {
     return answer_known(*known, request.body);
-  }
-  if (holds_.contains(request.order_no.str())) {
-    return Error{ErrorCode::Conflict, "order number " + request.order_no.str() +
-                                          " is held for another request; order numbers must be unique"};
   }
   if (const auto* missing = collect(request.lines)) {
     return ReserveAnswer{ReserveOutcome::NotLoaded, {}, *missing};
@@ -62,9 +68,12 @@ Result<ReserveAnswer> Figures::reserve(const orders::ReserveRequest& request, Ti
       }
     }
   }
+  if (!record_hold(KnownRequest(request.user, request.request, request.body, request.order_no), request.lines,
+                   now, epoch)) {
+    return Error{ErrorCode::Conflict, "order number " + request.order_no.str() +
+                                          " is held for another request; order numbers must be unique"};
+  }
   for (const auto& wanted : wanted_) wanted.sku->second.free -= wanted.quantity;
-  record_hold(KnownRequest(request.user, request.request, request.body, request.order_no), request.lines, now,
-              epoch);
   return ReserveAnswer{ReserveOutcome::Reserved, request.order_no, {}};
 }
 
@@ -166,17 +175,20 @@ std::int64_t Figures::share(std::string_view user, const SkuNode& sku) const {
 }
 
 void Figures::add_share(std::string_view user, const SkuNode& sku, std::int64_t quantity) {
-  auto found = shares_.find(ShareKey{user, &sku});
-  if (found == shares_.end()) found = shares_.emplace(ShareOwner{std::string(user), &sku}, 0).first;
+  const auto found = shares_.try_emplace(ShareOwner{std::string(user), &sku}, 0).first;
   found->second += quantity;
   if (found->second == 0) shares_.erase(found);
 }
 
-// The units were taken from free by the caller, or were never part of it.
-void Figures::record_hold(KnownRequest request, const std::vector<orders::Line>& lines, TimePoint held_at,
+bool Figures::record_hold(KnownRequest request, const std::vector<orders::Line>& lines, TimePoint held_at,
                           orders::Epoch epoch) {
   const auto& known = requests_.add(std::move(request));
-  auto& hold = holds_.emplace(known.order_no(), Hold{&known, {}, epoch, {}}).first->second;
+  const auto [place, is_new] = holds_.try_emplace(known.order_no(), Hold{&known, {}, epoch, {}});
+  if (!is_new) {
+    requests_.forget(known);
+    return false;
+  }
+  auto& hold = place->second;
   hold.lines.reserve(lines.size());
   for (const auto& line : lines) {
     auto& sku = *skus_.find(line.sku);
@@ -186,6 +198,7 @@ void Figures::record_hold(KnownRequest request, const std::vector<orders::Line>&
   }
   // Holds come in the order of time but for a stepped clock, so the end is where most belong.
   hold.age = by_age_.emplace_hint(by_age_.end(), held_at, &hold);
+  return true;
 }
 
 void Figures::drop_hold(std::unordered_map<std::string_view, Hold>::iterator hold) {
@@ -231,10 +244,10 @@ Result<void> Figures::install_hold(const orders::GateHold& hold, orders::Epoch e
       return invalid("order " + hold.order_no.str() + " holds SKU " + line.sku.str() + ", which is not listed");
     }
   }
-  if (holds_.contains(hold.order_no.str()) || requests_.find(hold.user, hold.request)) {
-    return invalid("order " + hold.order_no.str() + " or its request is listed twice");
-  }
-  record_hold(KnownRequest(hold.user, hold.request, hold.body, hold.order_no), hold.lines, hold.held_at, epoch);
+  const bool recorded = !requests_.find(hold.user, hold.request) &&
+                        record_hold(KnownRequest(hold.user, hold.request, hold.body, hold.order_no), hold.lines,
+                                    hold.held_at, epoch);
+  if (!recorded) return invalid("order " + hold.order_no.str() + " or its request is listed twice");
   return {};
 }
 

@@ -20,7 +20,7 @@ namespace penstock::stock_memory {
 
 class Figures {
  public:
-  explicit Figures(std::size_t remembered_requests) : requests_(remembered_requests) {}
+  explicit Figures(std::size_t remembered_requests);
   Figures(const Figures&) = delete;  // its parts point at each other
   Figures& operator=(const Figures&) = delete;
 
@@ -93,7 +93,8 @@ class Figures {
   std::int64_t share(std::string_view user, const SkuNode& sku) const;
   void add_share(std::string_view user, const SkuNode& sku, std::int64_t quantity);
 
-  void record_hold(KnownRequest request, const std::vector<orders::Line>& lines, TimePoint held_at,
+  // False, and nothing changed, when the order number is held already. Free units are the caller's.
+  bool record_hold(KnownRequest request, const std::vector<orders::Line>& lines, TimePoint held_at,
                    orders::Epoch epoch);
   void drop_hold(std::unordered_map<std::string_view, Hold>::iterator hold);
 
