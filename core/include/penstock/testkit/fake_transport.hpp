@@ -15,6 +15,7 @@ class FakeTransport : public Transport {
   std::function<Result<void>(const Topology&)> on_declare;
   std::function<PublishAnswer(const Message&)> on_publish;
   std::function<Result<void>(const QueueName&)> on_subscribe;
+  std::function<Result<QueueDepth>(const QueueName&)> on_depth;
 
   TransportTraits traits() const override { return {}; }
 
@@ -44,7 +45,10 @@ class FakeTransport : public Transport {
     return std::unique_ptr<Subscription>(std::make_unique<Handle>(*this, options.queue));
   }
 
-  Result<QueueDepth> depth(const QueueName&) override { return QueueDepth{}; }
+  Result<QueueDepth> depth(const QueueName& queue) override {
+    const std::lock_guard lock(mutex_);
+    return on_depth ? on_depth(queue) : QueueDepth{};
+  }
 
   // Calls the queue's handler as a subscription would; empty when nobody is subscribed.
   std::vector<Settlement> deliver(const QueueName& queue, std::span<const Delivery> deliveries) {
