@@ -1,14 +1,16 @@
 // Host: runs a set of plugins, with or without listeners.
 //
 //   auto checked = check_deployment(sources, Installation::of_this_program());
-//   Host host(*checked.deployment, log, routes, end_the_process);
-//   host.start(checked.deployment->plugins)      // load, configure, start, in order
+//   Host host(*checked.deployment, {log, metrics, health, routes, end_process_on_overrun(log)});
+//   host.load(checked.deployment->plugins)   // opens the libraries
+//   host.start()                             // configure all, then start all, in order
 //   host.service<orders::StockBooks>()
-//   host.stop()                                  // in reverse
+//   host.stop()                              // in reverse
 //
 // Used by one thread, which is also the thread that every phase of every plugin runs on.
 #pragma once
 
+#include "host/context/log_sink.hpp"
 #include "host/deployment.hpp"
 #include "host/lifecycle/watchdog.hpp"
 
@@ -21,24 +23,36 @@
 
 namespace penstock::host {
 
-class HealthRegistry;
+// What the plugins share; all of it outlives the host.
+struct Surroundings {
+  LogSink& log;
+  Metrics& metrics;
+  Health& health;
+  HttpRoutes& routes;
+  // Called, from another thread, when a plugin is still in a phase at that phase's deadline. It is
+  // not expected to return, see end_process_on_overrun.
+  OverrunHandler on_overrun;
+};
 
 class Host {
  public:
-  // All references must outlive the host. `on_overrun` is called, from another thread, when a plugin
-  // is still in a phase at that phase's deadline; it should not return (see end_process_on_overrun).
-  Host(const Deployment& deployment, Logger& logger, HttpRoutes& routes, OverrunHandler on_overrun);
+  Host(const Deployment& deployment, Surroundings surroundings);
   ~Host();  // stops what still runs
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // Effect: opens the libraries, then configures and starts the plugins in the given order. When one
-  // fails, those that had started are stopped again, in reverse, and all are destroyed.
-  // Errors: the failing plugin's own error, or Internal; the message names plugin and phase.
-  Result<void> start(std::span<const InstalledPlugin> plugins);
+  // Effect: opens the libraries of these plugins of the deployment, which stand in start order; no
+  // code of theirs runs beyond static initialisers. Call once. The result is what is wrong with them.
+  [[nodiscard]] Problems load(std::span<const InstalledPlugin> plugins);
+
+  // Effect: creates the data folder, then configures all plugins and starts them in order. When one
+  // fails, those that were started are stopped again in reverse, and all are destroyed.
+  // Errors: the failing plugin's own code, or Internal when it threw; the message names its library,
+  // the phase, what was found and needed, and the next step.
+  Result<void> start();
 
   // Effect: stops in reverse order, then destroys. Every plugin is stopped, also after another failed.
-  // Errors: the first failure.
+  // Idempotent. Errors: the first failure.
   Result<void> stop();
 
   // A service of a started plugin. Asking for one that none of them provides throws std::logic_error.
@@ -47,14 +61,17 @@ class Host {
     return *static_cast<Interface*>(service_raw(Interface::kServiceName));
   }
 
-  Metrics& metrics();
-  HealthRegistry& health();
-
  private:
   void* service_raw(std::string_view name);
 
   class Parts;
   std::unique_ptr<Parts> parts_;
+};
+
+// Routes for a host without listeners: takes them and forgets them.
+class NoRoutes : public HttpRoutes {
+ public:
+  void add(HttpRoute) override {}
 };
 
 }  // namespace penstock::host

@@ -19,10 +19,12 @@ struct RawValue {
   std::string text;   // with ${…} references expanded
   std::string place;  // "etc/embedded.properties:12" or "--set"
   std::size_t layer = 0;
+  bool broken = false;  // its reference led nowhere, which is reported; the text means nothing
 };
 
 struct RawConfig {
   std::map<std::string, RawValue> values;  // by full key
+  std::string place;                       // all layers, for what none of them has
   Problems problems;
 };
 
