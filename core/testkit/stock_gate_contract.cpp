@@ -96,7 +96,7 @@ void expect_figures(StockGate& gate, const std::string& name, std::int64_t free,
 }
 
 std::vector<GateHold> all_holds(Subject& subject) {
-  const auto holds = subject.gate().holds(subject.now() + 1h, 1'000'000);
+  const auto holds = subject.gate().holds({{}, subject.now() + 1h}, 1'000'000);
   CPPUNIT_ASSERT(holds.ok());
   return *holds;
 }
@@ -141,7 +141,7 @@ void closed_gate_answers_not_loaded_everywhere(Subject& subject) {
   CPPUNIT_ASSERT(all_not_loaded(gate.confirm({&confirmed, 1})));
   const auto loaded = sku("A", 1);
   CPPUNIT_ASSERT(all_not_loaded(gate.load({&loaded, 1})));
-  CPPUNIT_ASSERT(gate.holds(subject.now(), 10).error().code == ErrorCode::NotLoaded);
+  CPPUNIT_ASSERT(gate.holds({{}, subject.now()}, 10).error().code == ErrorCode::NotLoaded);
   CPPUNIT_ASSERT(gate.snapshot().error().code == ErrorCode::NotLoaded);
 }
 
@@ -474,12 +474,15 @@ void holds_are_listed_oldest_first_up_to_the_limit(Subject& subject) {
                            now - std::chrono::minutes(age), 0});
   }
   open_with(gate, image);
-  const auto listed = gate.holds(now - 15min, 10);
+  const auto listed = gate.holds({{}, now - 15min}, 10);
   CPPUNIT_ASSERT(listed.ok());
   CPPUNIT_ASSERT_EQUAL(std::size_t(2), listed->size());
   CPPUNIT_ASSERT_EQUAL(std::string("O-30"), (*listed)[0].order_no.str());
   CPPUNIT_ASSERT_EQUAL(std::string("O-20"), (*listed)[1].order_no.str());
-  CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate.holds(now, 1)->size());
+  CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate.holds({{}, now}, 1)->size());
+  const auto next_page = gate.holds({now - 20min, now}, 10);
+  CPPUNIT_ASSERT_EQUAL(std::size_t(2), next_page->size());
+  CPPUNIT_ASSERT_EQUAL(std::string("O-20"), (*next_page)[0].order_no.str());
 }
 
 // Rebuild and load --------------------------------------------------------------------------------

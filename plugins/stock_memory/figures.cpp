@@ -147,10 +147,11 @@ Result<orders::LoadOutcome> Figures::load(const orders::GateSku& sku) {
   return orders::LoadOutcome::TermsChanged;
 }
 
-std::vector<orders::GateHold> Figures::holds(TimePoint held_before, std::size_t limit) const {
+std::vector<orders::GateHold> Figures::holds(orders::HoldSpan span, std::size_t limit) const {
   std::vector<orders::GateHold> listed;
-  for (const auto& [held_at, hold] : by_age_) {
-    if (held_at >= held_before || listed.size() == limit) break;
+  for (auto oldest = by_age_.lower_bound(span.from); oldest != by_age_.end(); ++oldest) {
+    const auto& [held_at, hold] = *oldest;
+    if (held_at >= span.before || listed.size() == limit) break;
     const auto& request = *hold->request;
     orders::GateHold copy{orders::OrderNo(request.order_no()), orders::UserId(request.user()),
                           orders::RequestId(request.request()), orders::BodyHash(request.body()),

@@ -37,7 +37,7 @@ class Figures {
   // Errors: InvalidArgument for negative units.
   Result<orders::LoadOutcome> load(const orders::GateSku& sku);
 
-  std::vector<orders::GateHold> holds(TimePoint held_before, std::size_t limit) const;
+  std::vector<orders::GateHold> holds(orders::HoldSpan span, std::size_t limit) const;
   std::vector<orders::SkuSnapshot> snapshot() const;
 
  private:

@@ -97,10 +97,10 @@ std::vector<Result<orders::LoadOutcome>> MemoryGate::load(std::span<const orders
                                    [&](const orders::GateSku& sku) { return figures_->load(sku); });
 }
 
-Result<std::vector<orders::GateHold>> MemoryGate::holds(TimePoint held_before, std::size_t limit) {
+Result<std::vector<orders::GateHold>> MemoryGate::holds(orders::HoldSpan span, std::size_t limit) {
   const std::lock_guard lock(mutex_);
   if (!figures_) return closed();
-  return figures_->holds(held_before, limit);
+  return figures_->holds(span, limit);
 }
 
 Result<std::vector<orders::SkuSnapshot>> MemoryGate::snapshot() {

@@ -36,7 +36,7 @@ class MemoryGate : public orders::StockGate {
   Result<void> finish_rebuild(orders::Epoch epoch, const orders::GateImage& image) override;
   std::vector<Result<orders::LoadOutcome>> load(std::span<const orders::GateSku> skus) override;
 
-  Result<std::vector<orders::GateHold>> holds(TimePoint held_before, std::size_t limit) override;
+  Result<std::vector<orders::GateHold>> holds(orders::HoldSpan span, std::size_t limit) override;
   Result<std::vector<orders::SkuSnapshot>> snapshot() override;
 
  private:

@@ -88,10 +88,10 @@ class MemoryGateTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(reserve(gate_, want("late")).ok());
     context_.clock().advance(-1h);
     CPPUNIT_ASSERT(reserve(gate_, want("early")).ok());
-    const auto holds = gate_.holds(context_.clock().now() + 2h, 10);
+    const auto holds = gate_.holds({{}, context_.clock().now() + 2h}, 10);
     CPPUNIT_ASSERT_EQUAL(std::string("O-early"), (*holds)[0].order_no.str());
     CPPUNIT_ASSERT_EQUAL(std::string("O-late"), (*holds)[1].order_no.str());
-    CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate_.holds(context_.clock().now() + 1ms, 10)->size());
+    CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate_.holds({{}, context_.clock().now() + 1ms}, 10)->size());
   }
 
   void readiness_follows_the_gate() {

@@ -53,8 +53,8 @@ class MeasuredGate : public StockGate {
   std::vector<Result<LoadOutcome>> load(std::span<const GateSku> skus) override {
     return timed(load_, [&] { return gate_.load(skus); });
   }
-  Result<std::vector<GateHold>> holds(TimePoint held_before, std::size_t limit) override {
-    return timed(holds_, [&] { return gate_.holds(held_before, limit); });
+  Result<std::vector<GateHold>> holds(HoldSpan span, std::size_t limit) override {
+    return timed(holds_, [&] { return gate_.holds(span, limit); });
   }
   Result<std::vector<SkuSnapshot>> snapshot() override {
     return timed(snapshot_, [&] { return gate_.snapshot(); });

@@ -126,6 +126,13 @@ struct GateHold {
   Epoch epoch = 0;
 };
 
+// By the time at which holds were taken: so that a long list can be read in pages, and what was seen
+// need not be read again.
+struct HoldSpan {
+  TimePoint from{};  // inclusive
+  TimePoint before{};
+};
+
 // Units of a SKU that a user bought for good: they count against the limit.
 struct GatePurchase {
   UserId user;
@@ -183,8 +190,8 @@ class StockGate {
   // Effect: adds SKUs, or new terms for known ones, to an open gate. Errors: NotLoaded when closed.
   virtual std::vector<Result<LoadOutcome>> load(std::span<const GateSku> skus) = 0;
 
-  // Holds taken before `held_before`, oldest first, at most `limit`. Errors: NotLoaded, Unavailable.
-  virtual Result<std::vector<GateHold>> holds(TimePoint held_before, std::size_t limit) = 0;
+  // Holds taken within the span, oldest first, at most `limit`. Errors: NotLoaded, Unavailable.
+  virtual Result<std::vector<GateHold>> holds(HoldSpan span, std::size_t limit) = 0;
   // Every SKU, by name. Errors: NotLoaded, Unavailable.
   virtual Result<std::vector<SkuSnapshot>> snapshot() = 0;
 };

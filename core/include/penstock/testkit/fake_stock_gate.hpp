@@ -17,7 +17,7 @@ class FakeStockGate : public orders::StockGate {
   std::function<Result<orders::Epoch>()> on_begin_rebuild;
   std::function<Result<void>(orders::Epoch, const orders::GateImage&)> on_finish_rebuild;
   std::function<Result<orders::LoadOutcome>(const orders::GateSku&)> on_load;
-  std::function<Result<std::vector<orders::GateHold>>(TimePoint held_before, std::size_t limit)> on_holds;
+  std::function<Result<std::vector<orders::GateHold>>(orders::HoldSpan, std::size_t limit)> on_holds;
   std::function<Result<std::vector<orders::SkuSnapshot>>()> on_snapshot;
 
   std::vector<Result<orders::ReserveAnswer>> reserve(std::span<const orders::ReserveRequest> items) override {
@@ -56,9 +56,9 @@ class FakeStockGate : public orders::StockGate {
     });
   }
 
-  Result<std::vector<orders::GateHold>> holds(TimePoint held_before, std::size_t limit) override {
+  Result<std::vector<orders::GateHold>> holds(orders::HoldSpan span, std::size_t limit) override {
     const std::lock_guard lock(mutex_);
-    return on_holds ? on_holds(held_before, limit) : std::vector<orders::GateHold>{};
+    return on_holds ? on_holds(span, limit) : std::vector<orders::GateHold>{};
   }
 
   Result<std::vector<orders::SkuSnapshot>> snapshot() override {
