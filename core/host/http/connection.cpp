@@ -13,10 +13,10 @@ namespace {
 using boost::system::error_code;
 namespace asio = boost::asio;
 
-constexpr std::size_t kEnoughOutput = 128 * 1024;   // pipelined answers gathered before they are written
+constexpr std::size_t kEnoughOutput = 128 * 1024;  // pipelined answers gathered before they are written
 constexpr std::size_t kMaxDiscarded = 1024 * 1024;
 constexpr Milliseconds kLinger{2'000};
-constexpr Milliseconds kDrainIdle{200};   // lets requests that are under way arrive
+constexpr Milliseconds kDrainIdle{200};  // lets requests that are under way arrive
 constexpr Milliseconds kDrainHead{1'000};
 
 constexpr Refusal kTooLarge{413, "BODY_TOO_LARGE", "The body is larger than this route accepts."};
@@ -57,7 +57,9 @@ class RequestView final : public HttpRequest {
 
 Connection::Connection(std::shared_ptr<EventLoop> loop, std::shared_ptr<Listener> listener,
                        asio::ip::tcp::socket socket, bool over_limit)
-    : loop_(std::move(loop)), listener_(std::move(listener)), socket_(std::move(socket)),
+    : loop_(std::move(loop)),
+      listener_(std::move(listener)),
+      socket_(std::move(socket)),
       over_limit_(over_limit) {}
 
 void Connection::start() {
@@ -70,7 +72,8 @@ void Connection::start() {
   close_after_ = true;
   began_ = loop_->now();
   std::string& out = empty_output();
-  answer(problem_retry_after(503, "TOO_MANY_CONNECTIONS", "The server has as many connections as it may have.", 1),
+  answer(problem_retry_after(503, "TOO_MANY_CONNECTIONS",
+                             "The server has as many connections as it may have.", 1),
          out);
   proceed({}, out);
 }
@@ -155,9 +158,13 @@ std::size_t Connection::serve_one(std::string_view bytes, std::string& out) {
   Refusal refusal{};
   const auto& settings = listener_->settings;
   switch (parse_head(bytes, {settings.max_header_bytes, settings.max_target_bytes}, head, refusal)) {
-    case HeadState::Incomplete: return 0;
-    case HeadState::Refused: refuse(refusal, Refused::Malformed, out); return 0;
-    case HeadState::Complete: break;
+    case HeadState::Incomplete:
+      return 0;
+    case HeadState::Refused:
+      refuse(refusal, Refused::Malformed, out);
+      return 0;
+    case HeadState::Complete:
+      break;
   }
   verb_ = head.verb;
   close_after_ = !head.keep_alive;
@@ -217,7 +224,9 @@ bool Connection::admit(std::string& out) {
   if (listener_->in_flight.fetch_add(1) < listener_->settings.max_in_flight) return true;
   listener_->in_flight.fetch_sub(1);
   listener_->count(Refused::InFlight);
-  answer(problem_retry_after(503, "OVERLOADED", "The server has as many requests in progress as it may have.", 1), out);
+  answer(problem_retry_after(503, "OVERLOADED", "The server has as many requests in progress as it may have.",
+                             1),
+         out);
   return false;
 }
 
@@ -259,8 +268,10 @@ void Connection::receive(Message& message) {
     case Message::Kind::StreamText:
       posted_event_bytes_ -= message.response.body.size();
       return append_stream(message.response.body);
-    case Message::Kind::EndStream: return end_stream();
-    default: break;
+    case Message::Kind::EndStream:
+      return end_stream();
+    default:
+      break;
   }
   std::string& out = empty_output();
   complete(message.kind, std::move(message.response), out);
@@ -272,7 +283,8 @@ void Connection::complete(Message::Kind kind, HttpResponse response, std::string
   if (phase_ == Phase::Closed) return release_stream();
   if (kind == Message::Kind::OpenStream) return begin_stream(out);
   if (kind == Message::Kind::Dropped) {
-    listener_->log_defect("http_reply_dropped", route_->spec.path, "the handler gave its reply up unanswered");
+    listener_->log_defect("http_reply_dropped", route_->spec.path,
+                          "the handler gave its reply up unanswered");
     response = problem(500, "INTERNAL", "The request was not answered. Its outcome is unknown.");
   }
   answer(response, out);
@@ -292,7 +304,8 @@ void Connection::answer(const HttpResponse& response, std::string& out) {
     listener_->log_defect("http_response_malformed", route_ ? route_->spec.path : "",
                           "status or a header value cannot be sent");
     status = 500;
-    append_response(problem(500, "INTERNAL", "The answer could not be sent. Its outcome is unknown."), framing, out);
+    append_response(problem(500, "INTERNAL", "The answer could not be sent. Its outcome is unknown."),
+                    framing, out);
   }
   observe(status);
   phase_ = Phase::Head;
@@ -397,11 +410,18 @@ void Connection::await_next() {
   const auto& settings = listener_->settings;
   switch (phase_) {
     case Phase::Closed:
-    case Phase::Lingering: return;
-    case Phase::Handling: deadline_ = Deadline::max(); return;
-    case Phase::Streaming: deadline_ = loop_->now() + settings.stream_heartbeat; return await_readable();
-    case Phase::Body: return await_readable();
-    case Phase::Head: break;
+    case Phase::Lingering:
+      return;
+    case Phase::Handling:
+      deadline_ = Deadline::max();
+      return;
+    case Phase::Streaming:
+      deadline_ = loop_->now() + settings.stream_heartbeat;
+      return await_readable();
+    case Phase::Body:
+      return await_readable();
+    case Phase::Head:
+      break;
   }
   if (close_after_) return linger();
   if (pending_.empty() && !head_begun_) deadline_ = loop_->now() + settings.idle_timeout;

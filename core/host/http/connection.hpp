@@ -78,15 +78,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::ip::tcp::socket socket_;
   const bool over_limit_;
   Phase phase_ = Phase::Head;
-  bool reading_ = false;        // a wait for readability is outstanding
-  bool head_begun_ = true;      // the header deadline runs: from the connect, then from each first byte
-  bool close_after_ = false;    // the answer being made or written is the last
+  bool reading_ = false;      // a wait for readability is outstanding
+  bool head_begun_ = true;    // the header deadline runs: from the connect, then from each first byte
+  bool close_after_ = false;  // the answer being made or written is the last
   Verb verb_ = Verb::Other;
   const Route* route_ = nullptr;
   Deadline deadline_ = Deadline::max();
-  Deadline began_{};            // when the request's head was complete
-  std::size_t needed_ = 0;      // Body: bytes in pending_ that make the request whole
-  std::size_t discarded_ = 0;   // Lingering and Streaming: bytes that nobody asked for
+  Deadline began_{};           // when the request's head was complete
+  std::size_t needed_ = 0;     // Body: bytes in pending_ that make the request whole
+  std::size_t discarded_ = 0;  // Lingering and Streaming: bytes that nobody asked for
   std::string pending_;
   std::string unsent_;
   std::atomic<bool> streaming_{false};

@@ -30,7 +30,9 @@ constexpr Milliseconds kAcceptBackOff{100};
 class Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(std::vector<std::shared_ptr<EventLoop>> loops, std::shared_ptr<Listener> listener)
-      : loops_(std::move(loops)), listener_(std::move(listener)), acceptor_(loops_.front()->context()),
+      : loops_(std::move(loops)),
+        listener_(std::move(listener)),
+        acceptor_(loops_.front()->context()),
         back_off_(loops_.front()->context()) {}
 
   Result<void> bind() {
@@ -43,9 +45,10 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
     if (!failed) port_ = acceptor_.local_endpoint(failed).port();
     if (!failed) return {};
-    return Error{ErrorCode::Unavailable,
-                 "cannot listen on " + settings.host + ":" + std::to_string(settings.port) + " (" + failed.message() +
-                     "): stop what uses it, or set " + settings.key + ".host and " + settings.key + ".port"};
+    return Error{ErrorCode::Unavailable, "cannot listen on " + settings.host + ":" +
+                                             std::to_string(settings.port) + " (" + failed.message() +
+                                             "): stop what uses it, or set " + settings.key + ".host and " +
+                                             settings.key + ".port"};
   }
 
   std::uint16_t port() const { return port_; }
@@ -76,7 +79,8 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     const auto address = asio::ip::make_address(settings.host, failed);
     if (!failed) return {address, settings.port};
     tcp::resolver resolver(loops_.front()->context());
-    const auto found = resolver.resolve(settings.host, std::to_string(settings.port), tcp::resolver::passive, failed);
+    const auto found =
+        resolver.resolve(settings.host, std::to_string(settings.port), tcp::resolver::passive, failed);
     return failed ? tcp::endpoint() : found.begin()->endpoint();
   }
 
@@ -131,9 +135,10 @@ std::size_t descriptor_limit() {
 class HttpServer::Impl {
  public:
   Impl(HttpServerSettings settings, Logger& logger, Metrics& metrics)
-      : logger_(logger), io_threads_(std::max(1, settings.io_threads)),
-        listeners_{std::make_shared<http::Listener>(std::move(settings.public_listener), std::vector<std::string>(),
-                                                    logger, metrics),
+      : logger_(logger),
+        io_threads_(std::max(1, settings.io_threads)),
+        listeners_{std::make_shared<http::Listener>(std::move(settings.public_listener),
+                                                    std::vector<std::string>(), logger, metrics),
                    std::make_shared<http::Listener>(std::move(settings.operator_listener),
                                                     std::move(settings.always_open), logger, metrics)} {}
 
@@ -152,7 +157,8 @@ class HttpServer::Impl {
     for (std::size_t i = 0; i < acceptors_.size(); ++i) {
       ports_[i] = acceptors_[i]->port();
       logger_.info("http_listening", {{"listener", listeners_[i]->settings.key},
-                                      {"host", listeners_[i]->settings.host}, {"port", ports_[i]}});
+                                      {"host", listeners_[i]->settings.host},
+                                      {"port", ports_[i]}});
       acceptors_[i]->accept();
     }
     for (std::size_t i = 0; i < loops_.size(); ++i) loops_[i]->start(static_cast<int>(i));
@@ -197,9 +203,10 @@ class HttpServer::Impl {
     const std::size_t wanted =
         listeners_[0]->settings.max_connections + listeners_[1]->settings.max_connections + 256;
     if (http::descriptor_limit() >= wanted) return;
-    logger_.warn("http_descriptor_limit", {{"limit", http::descriptor_limit()},
-                                           {"needed", wanted},
-                                           {"next_step", "raise the limit of open files or lower max_connections"}});
+    logger_.warn("http_descriptor_limit",
+                 {{"limit", http::descriptor_limit()},
+                  {"needed", wanted},
+                  {"next_step", "raise the limit of open files or lower max_connections"}});
   }
 
   Logger& logger_;
@@ -214,16 +221,28 @@ class HttpServer::Impl {
 HttpServer::HttpServer(HttpServerSettings settings, Logger& logger, Metrics& metrics)
     : impl_(std::make_unique<Impl>(std::move(settings), logger, metrics)) {}
 
-HttpServer::~HttpServer() { drain(std::chrono::steady_clock::now()); }
+HttpServer::~HttpServer() {
+  drain(std::chrono::steady_clock::now());
+}
 
-void HttpServer::add(HttpRoute route) { impl_->listener(route.listener).add(std::move(route)); }
+void HttpServer::add(HttpRoute route) {
+  impl_->listener(route.listener).add(std::move(route));
+}
 
-Result<void> HttpServer::start() { return impl_->start(); }
+Result<void> HttpServer::start() {
+  return impl_->start();
+}
 
-void HttpServer::open() { impl_->open(); }
+void HttpServer::open() {
+  impl_->open();
+}
 
-std::uint16_t HttpServer::port(HttpListener listener) const { return impl_->port(listener); }
+std::uint16_t HttpServer::port(HttpListener listener) const {
+  return impl_->port(listener);
+}
 
-std::size_t HttpServer::drain(Deadline deadline) { return impl_->drain(deadline); }
+std::size_t HttpServer::drain(Deadline deadline) {
+  return impl_->drain(deadline);
+}
 
 }  // namespace penstock::host

@@ -24,20 +24,20 @@
 namespace penstock::host {
 
 struct HttpListenerSettings {
-  std::string key;                  // "http.public": names the listener in messages and metrics
+  std::string key;  // "http.public": names the listener in messages and metrics
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;           // 0 = any free port, see HttpServer::port()
-  std::size_t max_connections = 10'000;  // one more is answered 503 with Retry-After and closed
-  std::size_t max_in_flight = 10'000;    // requests handed out and not answered yet; over it 503
-  std::size_t max_streams = 1'000;       // open event streams; over it 503
-  std::size_t max_header_bytes = 8 * 1024;    // request line and headers; over it 431
-  std::size_t max_target_bytes = 2 * 1024;    // path and query; over it 414
-  std::size_t max_body_bytes = 1024 * 1024;   // caps every route's own limit; over it 413
-  std::size_t stream_queue_bytes = 64 * 1024; // unsent events of one client; over it it is closed
-  Milliseconds header_timeout{10'000};  // from a request's first byte (or the connect) to its last header
-  Milliseconds body_timeout{30'000};    // from the last header to the last body byte
-  Milliseconds idle_timeout{75'000};    // between two requests
-  Milliseconds write_timeout{30'000};   // until the client has taken an answer
+  std::uint16_t port = 0;                      // 0 = any free port, see HttpServer::port()
+  std::size_t max_connections = 10'000;        // one more is answered 503 with Retry-After and closed
+  std::size_t max_in_flight = 10'000;          // requests handed out and not answered yet; over it 503
+  std::size_t max_streams = 1'000;             // open event streams; over it 503
+  std::size_t max_header_bytes = 8 * 1024;     // request line and headers; over it 431
+  std::size_t max_target_bytes = 2 * 1024;     // path and query; over it 414
+  std::size_t max_body_bytes = 1024 * 1024;    // caps every route's own limit; over it 413
+  std::size_t stream_queue_bytes = 64 * 1024;  // unsent events of one client; over it it is closed
+  Milliseconds header_timeout{10'000};    // from a request's first byte (or the connect) to its last header
+  Milliseconds body_timeout{30'000};      // from the last header to the last body byte
+  Milliseconds idle_timeout{75'000};      // between two requests
+  Milliseconds write_timeout{30'000};     // until the client has taken an answer
   Milliseconds stream_heartbeat{15'000};  // comment lines on an event stream that has nothing to say
 };
 

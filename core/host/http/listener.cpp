@@ -14,18 +14,25 @@ bool covers(const std::string& entry, std::string_view path) {
 
 }  // namespace
 
-Listener::Listener(HttpListenerSettings with, std::vector<std::string> always_open, Logger& log, Metrics& metric)
-    : settings(std::move(with)), logger(log), metrics(metric), always_open_(std::move(always_open)),
-      open_connections_(metric.gauge("penstock_http_connections", "Open connections.", {{"listener", settings.key}})),
-      open_streams_(metric.gauge("penstock_http_streams", "Open event streams.", {{"listener", settings.key}})) {
+Listener::Listener(HttpListenerSettings with, std::vector<std::string> always_open, Logger& log,
+                   Metrics& metric)
+    : settings(std::move(with)),
+      logger(log),
+      metrics(metric),
+      always_open_(std::move(always_open)),
+      open_connections_(
+          metric.gauge("penstock_http_connections", "Open connections.", {{"listener", settings.key}})),
+      open_streams_(
+          metric.gauge("penstock_http_streams", "Open event streams.", {{"listener", settings.key}})) {
   tables_.push_back(std::make_unique<RouteTable>());
   routes_ = tables_.back().get();
   for (std::size_t i = 0; i < kVerbs; ++i) {
     unrouted_[i] = std::make_unique<Durations>(metrics, "none", to_string(static_cast<Verb>(i)));
   }
   for (std::size_t i = 0; i < refused_.size(); ++i) {
-    refused_[i] = &metrics.counter("penstock_http_refused_total", "Clients turned away by the listener itself.",
-                                   {{"listener", settings.key}, {"reason", kRefusedReasons[i]}});
+    refused_[i] =
+        &metrics.counter("penstock_http_refused_total", "Clients turned away by the listener itself.",
+                         {{"listener", settings.key}, {"reason", kRefusedReasons[i]}});
   }
 }
 
@@ -48,7 +55,8 @@ void Listener::add(HttpRoute spec) {
 void Listener::log_defect(std::string_view event, std::string_view route, std::string_view what) {
   std::uint64_t suppressed = 0;
   if (!defects_.pass(suppressed)) return;
-  logger.error(event, {{"listener", settings.key}, {"route", route}, {"what", what}, {"suppressed", suppressed}});
+  logger.error(event,
+               {{"listener", settings.key}, {"route", route}, {"what", what}, {"suppressed", suppressed}});
 }
 
 void Listener::connection_closed() {

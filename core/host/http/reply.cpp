@@ -37,7 +37,9 @@ bool EventStream::send_event(std::string_view id, std::string_view event, std::s
   return true;
 }
 
-bool EventStream::open() const { return !closed_ && connection_->streaming(); }
+bool EventStream::open() const {
+  return !closed_ && connection_->streaming();
+}
 
 void EventStream::close() {
   if (!closed_.exchange(true)) connection_->deliver(Message::Kind::EndStream, {});

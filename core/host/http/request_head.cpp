@@ -18,14 +18,16 @@ using boost::beast::string_view;
 
 constexpr Refusal kMalformed{400, "MALFORMED_REQUEST", "The request is not well-formed HTTP/1.1."};
 constexpr Refusal kBadTarget{400, "BAD_TARGET", "The request target is not a valid path."};
-constexpr Refusal kBadHeader{400, "BAD_HEADER", "A header value is folded or has bytes other than printable ASCII."};
+constexpr Refusal kBadHeader{400, "BAD_HEADER",
+                             "A header value is folded or has bytes other than printable ASCII."};
 constexpr Refusal kRepeated{400, "REPEATED_HEADER", "A header that may occur only once occurs twice."};
 constexpr Refusal kNoHost{400, "HOST_REQUIRED", "An HTTP/1.1 request needs exactly one Host header."};
 constexpr Refusal kBadLength{400, "BAD_CONTENT_LENGTH", "Content-Length must be one decimal number."};
 constexpr Refusal kTwoFramings{400, "AMBIGUOUS_LENGTH",
                                "A request must not have both Content-Length and Transfer-Encoding."};
 constexpr Refusal kLengthRequired{411, "LENGTH_REQUIRED", "Send the body with a Content-Length."};
-constexpr Refusal kTargetTooLong{414, "TARGET_TOO_LONG", "The request target is longer than this server accepts."};
+constexpr Refusal kTargetTooLong{414, "TARGET_TOO_LONG",
+                                 "The request target is longer than this server accepts."};
 constexpr Refusal kExpectation{417, "EXPECTATION_FAILED", "Only the expectation 100-continue is supported."};
 constexpr Refusal kHeadTooLarge{431, "HEADERS_TOO_LARGE",
                                 "The request line and headers are larger than this server accepts."};
@@ -33,11 +35,13 @@ constexpr Refusal kVersion{505, "VERSION_NOT_SUPPORTED", "Only HTTP/1.1 and HTTP
 
 // Headers that decide who asks, or how the rest is read: two of them would let two readers of the
 // same bytes come to different answers.
-constexpr std::array<std::string_view, 8> kSingle{"host",         "content-length", "content-type",
+constexpr std::array<std::string_view, 8> kSingle{"host",          "content-length", "content-type",
                                                   "authorization", "x-user-id",      "expect",
                                                   "last-event-id", "idempotency-key"};
 
-std::string_view to_std(string_view text) { return {text.data(), text.size()}; }
+std::string_view to_std(string_view text) {
+  return {text.data(), text.size()};
+}
 
 bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
@@ -49,12 +53,18 @@ bool is_visible(std::string_view text) {
 
 Verb verb_of(beast_http::verb verb) {
   switch (verb) {
-    case beast_http::verb::get: return Verb::Get;
-    case beast_http::verb::head: return Verb::Head;
-    case beast_http::verb::post: return Verb::Post;
-    case beast_http::verb::put: return Verb::Put;
-    case beast_http::verb::delete_: return Verb::Delete;
-    default: return Verb::Other;
+    case beast_http::verb::get:
+      return Verb::Get;
+    case beast_http::verb::head:
+      return Verb::Head;
+    case beast_http::verb::post:
+      return Verb::Post;
+    case beast_http::verb::put:
+      return Verb::Put;
+    case beast_http::verb::delete_:
+      return Verb::Delete;
+    default:
+      return Verb::Other;
   }
 }
 
@@ -136,7 +146,9 @@ class HeadParser final : public beast_http::basic_parser<true> {
   void on_body_init_impl(boost::optional<std::uint64_t> const&, error_code&) override {}
   std::size_t on_body_impl(string_view body, error_code&) override { return body.size(); }
   void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code&) override { return body.size(); }
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code&) override {
+    return body.size();
+  }
   void on_finish_impl(error_code&) override {}
 
   std::string_view bytes_;
@@ -146,6 +158,13 @@ class HeadParser final : public beast_http::basic_parser<true> {
   bool http11_ = false;
   bool transfer_coded_ = false;
 };
+
+// A request line that is right but for the digits of its version.
+bool names_a_version(std::string_view head) {
+  const auto line = head.substr(0, head.find('\n'));
+  const auto version = line.substr(line.size() - std::min<std::size_t>(line.size(), 9));
+  return version.starts_with("HTTP/") && version.ends_with('\r') && version[6] == '.';
+}
 
 Refusal refusal_of(const error_code& error, std::string_view head) {
   const auto has = [&](std::string_view name) {
@@ -158,7 +177,7 @@ Refusal refusal_of(const error_code& error, std::string_view head) {
   if (error == beast_http::error::bad_content_length || error == beast_http::error::bad_transfer_encoding) {
     return has("\r\ntransfer-encoding:") && has("\r\ncontent-length:") ? kTwoFramings : kBadLength;
   }
-  if (error == beast_http::error::bad_version) return kVersion;
+  if (error == beast_http::error::bad_version) return names_a_version(head) ? kVersion : kMalformed;
   if (error == beast_http::error::bad_target) return kBadTarget;
   return kMalformed;
 }
@@ -240,12 +259,18 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) {
 
 std::string_view to_string(Verb verb) {
   switch (verb) {
-    case Verb::Get: return "GET";
-    case Verb::Head: return "HEAD";
-    case Verb::Post: return "POST";
-    case Verb::Put: return "PUT";
-    case Verb::Delete: return "DELETE";
-    case Verb::Other: break;
+    case Verb::Get:
+      return "GET";
+    case Verb::Head:
+      return "HEAD";
+    case Verb::Post:
+      return "POST";
+    case Verb::Put:
+      return "PUT";
+    case Verb::Delete:
+      return "DELETE";
+    case Verb::Other:
+      break;
   }
   return "OTHER";
 }

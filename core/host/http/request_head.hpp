@@ -53,8 +53,7 @@ enum class HeadState { Incomplete, Complete, Refused };
 
 // Looks for a whole head at the start of `bytes`. Complete: `head` views into `bytes`. Refused: `refusal`
 // says why, and the connection cannot be used any further.
-HeadState parse_head(std::string_view bytes, const HeadLimits& limits, RequestHead& head,
-                     Refusal& refusal);
+HeadState parse_head(std::string_view bytes, const HeadLimits& limits, RequestHead& head, Refusal& refusal);
 
 // ASCII only, as header names are.
 bool equals_ignoring_case(std::string_view left, std::string_view right);

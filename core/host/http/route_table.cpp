@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kMethodNames{"GET", "POST", "PUT", "DELETE"};
 
-std::size_t index_of(HttpMethod method) { return static_cast<std::size_t>(method); }
+std::size_t index_of(HttpMethod method) {
+  return static_cast<std::size_t>(method);
+}
 
 // The method whose handler answers, or null. HEAD is GET without the body.
 const HttpMethod* method_of(Verb verb) {
@@ -16,11 +18,16 @@ const HttpMethod* method_of(Verb verb) {
                                          HttpMethod::Delete};
   switch (verb) {
     case Verb::Get:
-    case Verb::Head: return &kMethods[0];
-    case Verb::Post: return &kMethods[1];
-    case Verb::Put: return &kMethods[2];
-    case Verb::Delete: return &kMethods[3];
-    case Verb::Other: break;
+    case Verb::Head:
+      return &kMethods[0];
+    case Verb::Post:
+      return &kMethods[1];
+    case Verb::Put:
+      return &kMethods[2];
+    case Verb::Delete:
+      return &kMethods[3];
+    case Verb::Other:
+      break;
   }
   return nullptr;
 }
@@ -40,7 +47,9 @@ std::vector<std::string> segments_of(std::string_view path) {
   return segments;
 }
 
-bool is_param(std::string_view segment) { return segment.starts_with('{'); }
+bool is_param(std::string_view segment) {
+  return segment.starts_with('{');
+}
 
 void check_path(const std::string& path, const std::vector<std::string>& segments) {
   const auto well_formed = [](const std::string& segment) {
@@ -112,7 +121,8 @@ void Durations::observe(int status, double seconds) {
   Histogram* histogram = slot.load(std::memory_order_acquire);
   if (!histogram) {
     histogram = &metrics_.histogram(
-        "penstock_http_request_duration_seconds", "From the whole request read to its answer handed to the socket.",
+        "penstock_http_request_duration_seconds",
+        "From the whole request read to its answer handed to the socket.",
         {{"route", route_}, {"method", method_}, {"code", std::to_string(status)}}, kDurationBuckets);
     slot.store(histogram, std::memory_order_release);
   }

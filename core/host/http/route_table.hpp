@@ -53,7 +53,8 @@ class RouteTable {
 
   // Found: `route` and `params`. OtherMethods: `allow` lists what the path answers to. BadPath: it
   // cannot be decoded.
-  Lookup find(Verb verb, std::string_view path, const Route*& route, Params& params, std::string& allow) const;
+  Lookup find(Verb verb, std::string_view path, const Route*& route, Params& params,
+              std::string& allow) const;
 
  private:
   struct Node {
