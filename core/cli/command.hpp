@@ -42,26 +42,16 @@ struct Command {
 
 struct Invocation {
   const Command* command = nullptr;
-  std::vector<std::string> arguments;
-  std::map<std::string, std::string, std::less<>> options;  // own options: name → value ("" for flags)
-  host::ConfigSources sources;
-  host::Installation installation;
+  std::vector<std::string> arguments{};
+  std::map<std::string, std::string, std::less<>> options{};  // own options: name → value ("" for flags)
+  host::ConfigSources sources{};
+  host::Installation installation{};
   bool json = false;
   std::ostream& out;
   std::ostream& err;
 
   bool has(std::string_view option) const { return options.contains(option); }
 };
-
-// The commands of each kind; main's table is their sum.
-std::span<const Command> serve_commands();
-std::span<const Command> inspect_commands();  // check, plugins, describe
-std::span<const Command> migrate_commands();
-std::span<const Command> stock_commands();
-std::span<const Command> order_commands();
-std::span<const Command> audit_commands();
-std::span<const Command> dead_commands();
-std::span<const Command> health_commands();
 
 // Prints the problems, as text to `err` or with --json to `out`, and returns kExitUsage.
 int report(const Invocation& invocation, const host::Problems& problems);

@@ -39,7 +39,7 @@ void check_host_keys(std::span<const InstalledPlugin> plugins, Problems& problem
     for (const auto& key : plugin.manifest.host_keys) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       const auto meant = nearest(key, known);
-      problems.push_back({plugin.manifest_file.string(), "host_keys", quoted(key), "a key of the host",
+      problems.push_back({plugin.manifest_file.string(), "host_keys", host::quoted(key), "a key of the host",
                           meant.empty() ? "see `penstock describe host`" : "did you mean " + meant + "?"});
     }
   }
@@ -56,7 +56,7 @@ void check_identity(const CheckedConfig& config, Problems& problems) {
   const auto* accepted = config.find("auth.header_from_network");
   if (!host || !mode || !accepted || mode->text != "header" || accepted->text == "true") return;
   if (is_loopback(host->text)) return;
-  problems.push_back({host->place, "http.public.host", quoted(host->text) + " with auth.mode = header",
+  problems.push_back({host->place, "http.public.host", host::quoted(host->text) + " with auth.mode = header",
                       "a loopback address, because anybody else could set X-User-Id",
                       "listen on 127.0.0.1, or set auth.header_from_network = true if only the gateway gets through"});
 }
@@ -66,7 +66,7 @@ void check_ports(const CheckedConfig& config, Problems& problems) {
   const auto* second = config.find("http.operator.port");
   if (!first || !second || first->text == "0" || first->text != second->text) return;
   if (config.text("http.public.host") != config.text("http.operator.host")) return;
-  problems.push_back({second->place, "http.operator.port", quoted(second->text) + ", the port of http.public",
+  problems.push_back({second->place, "http.operator.port", host::quoted(second->text) + ", the port of http.public",
                       "a port of its own", "choose another port"});
 }
 
@@ -115,7 +115,7 @@ Result<std::vector<InstalledPlugin>> Deployment::providing(
     };
     if (std::any_of(plugins.begin(), plugins.end(), provides)) continue;
     return Error{ErrorCode::InvalidArgument,
-                 "plugins: found none that provides the service " + quoted(service) + "; needed one of " +
+                 "plugins: found none that provides the service " + host::quoted(service) + "; needed one of " +
                      joined(catalogue.providers_of(service)) + "; next: add it to `plugins` in the configuration"};
   }
   return closure(plugins, {services.begin(), services.size()});
@@ -125,7 +125,7 @@ CheckedDeployment check_deployment(const ConfigSources& sources, const Installat
   try {
     return check(sources, installation);
   } catch (const std::exception& exception) {
-    return {std::nullopt, {{"the configuration", "the check", quoted(exception.what()), "a check that ends",
+    return {std::nullopt, {{"the configuration", "the check", host::quoted(exception.what()), "a check that ends",
                             "report this as a defect of penstock"}}};
   }
 }

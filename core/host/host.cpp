@@ -31,7 +31,7 @@ Result<void> create_data_folder(const CheckedConfig& config, const std::filesyst
   const auto why = error ? error.message() : "it exists and is no folder";
   return Error{ErrorCode::Unavailable,
                to_text(Problem{config.find("data.dir")->place, "data.dir",
-                               quoted(folder.string()) + ", which cannot be created (" + why + ")",
+                               host::quoted(folder.string()) + ", which cannot be created (" + why + ")",
                                "a folder that this user can write to", "create it, or set data.dir to another"})};
 }
 

@@ -45,13 +45,13 @@ class Host {
   // code of theirs runs beyond static initialisers. Call once. The result is what is wrong with them.
   [[nodiscard]] Problems load(std::span<const InstalledPlugin> plugins);
 
-  // Effect: creates the data folder, then configures all plugins and starts them in order. When one
-  // fails, those that were started are stopped again in reverse, and all are destroyed.
+  // Effect: creates the data folder, then configures all plugins and starts them in order, up to the
+  // first failure. What was started then still runs: close the listeners, then call stop().
   // Errors: the failing plugin's own code, or Internal when it threw; the message names its library,
   // the phase, what was found and needed, and the next step.
   Result<void> start();
 
-  // Effect: stops in reverse order, then destroys. Every plugin is stopped, also after another failed.
+  // Effect: stops what was started, in reverse order, then destroys all. Every plugin is stopped, also after another failed.
   // Idempotent. Errors: the first failure.
   Result<void> stop();
 

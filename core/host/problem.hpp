@@ -25,6 +25,7 @@ std::string to_json(const Problems& problems);
 
 // The text in double quotes, control characters escaped, cut after `kMaxQuoted` bytes.
 inline constexpr std::size_t kMaxQuoted = 200;
+// Call it qualified, host::quoted(…): with a std::string argument, std::quoted is found as well and wins.
 std::string quoted(std::string_view text);
 // "a, b, c"; "none" when there is nothing.
 std::string joined(const std::vector<std::string>& names);

@@ -87,7 +87,7 @@ class Checker {
     if (raw.text.empty() && !may_be_empty) {
       problems_.push_back({raw.place, key, "nothing after the key", allowed_values(spec), next_for(spec, "")});
     } else if (!raw.text.empty() && !fits(spec, raw.text)) {
-      problems_.push_back({raw.place, key, quoted(raw.text), allowed_values(spec), next_for(spec, raw.text)});
+      problems_.push_back({raw.place, key, host::quoted(raw.text), allowed_values(spec), next_for(spec, raw.text)});
     } else {
       values_[key] = {spec.type, raw.text, raw.place};
     }
@@ -117,12 +117,12 @@ class Checker {
     if (text.ends_with('\n')) text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
     for (const auto& fault : faults) {
-      problems_.push_back({file.place, key + std::string(kFileSuffix), quoted(file.text) + ", " + fault.found,
+      problems_.push_back({file.place, key + std::string(kFileSuffix), host::quoted(file.text) + ", " + fault.found,
                            fault.needed, fault.next});
     }
     if (!faults.empty()) return;
     if (text.empty()) {
-      problems_.push_back({file.place, key + std::string(kFileSuffix), quoted(file.text) + ", an empty file",
+      problems_.push_back({file.place, key + std::string(kFileSuffix), host::quoted(file.text) + ", an empty file",
                            "the file with the secret", "write the secret into the file"});
     } else {
       values_[key] = {KeyType::Secret, std::move(text), file.place};

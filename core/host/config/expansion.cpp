@@ -47,7 +47,7 @@ class Expander {
     if (name.starts_with(kSystem)) return from_system(name, fault);
     const auto other = raw_.values.find(name);
     if (other == raw_.values.end()) {
-      fault = Fault{"a reference to the key " + quoted(name) + ", which is not set",
+      fault = Fault{"a reference to the key " + host::quoted(name) + ", which is not set",
                     "a key that is set, or system.env.NAME", "set that key or correct the reference"};
       return std::nullopt;
     }
@@ -62,11 +62,11 @@ class Expander {
   std::optional<std::string> from_system(const std::string& name, std::optional<Fault>& fault) const {
     if (system_->hasProperty(name)) return system_->getRawString(name);
     if (name.starts_with(kEnvironment)) {
-      const auto variable = quoted(name.substr(kEnvironment.size()));
+      const auto variable = host::quoted(name.substr(kEnvironment.size()));
       fault = Fault{"the environment variable " + variable + ", which is not set", "one that is set",
                     "export it before starting penstock"};
     } else {
-      fault = Fault{"the reference " + quoted(name), "system.env.NAME", "correct the reference"};
+      fault = Fault{"the reference " + host::quoted(name), "system.env.NAME", "correct the reference"};
     }
     return std::nullopt;
   }

@@ -122,13 +122,15 @@ bool HealthRegistry::is_ready() const { return entries_->is_ready(); }
 std::string HealthRegistry::ready_body() const { return entries_->body(); }
 
 void add_health_routes(HttpRoutes& routes, const HealthRegistry& health) {
-  const auto live = [](const HttpRequest&, HttpReply reply) { reply.send({.body = R"({"status":"live"})"}); };
-  const auto ready = [&health](const HttpRequest&, HttpReply reply) {
-    const auto status = health.is_ready() ? 200 : 503;
-    reply.send({.status = status, .body = health.ready_body()});
+  const auto add = [&routes](std::string path, HttpHandler handler) {
+    routes.add({HttpListener::Operator, HttpMethod::Get, std::move(path), 0, std::move(handler)});
   };
-  routes.add({.listener = HttpListener::Operator, .path = "/health/live", .max_body_bytes = 0, .handler = live});
-  routes.add({.listener = HttpListener::Operator, .path = "/health/ready", .max_body_bytes = 0, .handler = ready});
+  add("/health/live", [](const HttpRequest&, HttpReply reply) {
+    reply.send({200, "application/json", R"({"status":"live"})", {}});
+  });
+  add("/health/ready", [&health](const HttpRequest&, HttpReply reply) {
+    reply.send({health.is_ready() ? 200 : 503, "application/json", health.ready_body(), {}});
+  });
 }
 
 }  // namespace penstock::host

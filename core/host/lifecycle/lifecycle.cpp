@@ -32,13 +32,13 @@ Error phase_error(const PluginEntry& entry, std::string_view phase, ErrorCode co
 }
 
 Error thrown(const PluginEntry& entry, std::string_view phase, const std::string& what) {
-  return phase_error(entry, phase, ErrorCode::Internal, "an exception, " + quoted(what),
+  return phase_error(entry, phase, ErrorCode::Internal, "an exception, " + host::quoted(what),
                      "a phase that answers with a Result",
                      "report this to the plugin's author, or remove it from `plugins`");
 }
 
 Error failed(const PluginEntry& entry, std::string_view phase, const Error& error) {
-  return phase_error(entry, phase, error.code, std::string(to_string(error.code)) + ", " + quoted(error.message),
+  return phase_error(entry, phase, error.code, std::string(to_string(error.code)) + ", " + host::quoted(error.message),
                      "a phase that succeeds",
                      error.retry() == Retry::No ? "correct what the message names" : "see to it, then try again");
 }
@@ -56,10 +56,8 @@ Lifecycle::~Lifecycle() { static_cast<void>(stop()); }
 
 Result<void> Lifecycle::start(std::vector<PluginEntry> plugins) {
   for (auto& entry : plugins) plugins_.push_back(std::make_unique<Running>(Running{std::move(entry)}));
-  auto result = configure_all();
-  if (result) result = start_all();
-  if (!result) static_cast<void>(stop());
-  return result;
+  const auto result = configure_all();
+  return result ? start_all() : result;
 }
 
 Result<void> Lifecycle::configure_all() {

@@ -42,12 +42,13 @@ class Lifecycle {
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
 
-  // Effect: creates and configures every plugin, then starts them in the given order. On failure,
-  // stops those whose start was called, in reverse, the failing one first, and destroys all.
+  // Effect: creates and configures every plugin, then starts them in the given order, up to the first
+  // failure. What was started then still runs: the owner closes its listeners, then calls stop().
   // Errors: the plugin's own code, or Internal for an exception.
   Result<void> start(std::vector<PluginEntry> plugins);
 
-  // Effect: stops in reverse, then destroys in reverse. Goes on after a failure; returns the first.
+  // Effect: stops those whose start was called, in reverse, then destroys all, in reverse. Goes on
+  // after a failure; returns the first.
   Result<void> stop();
 
  private:

@@ -19,7 +19,7 @@ void check_build(const Manifest& manifest, const std::string& place, Problems& p
                         "rebuild the plugin with the SDK of penstock " + std::string(own.version)});
   }
   if (manifest.fingerprint != own.fingerprint) {
-    problems.push_back({place, "fingerprint", quoted(manifest.fingerprint), quoted(own.fingerprint),
+    problems.push_back({place, "fingerprint", host::quoted(manifest.fingerprint), host::quoted(own.fingerprint),
                         "rebuild the plugin with this SDK and compiler"});
   }
 }
@@ -44,7 +44,7 @@ void find_duplicates(Catalogue& catalogue) {
     if (is_new) continue;
     const auto add = [](InstalledPlugin& one, const InstalledPlugin& other) {
       one.problems.push_back({one.manifest_file.string(), "name",
-                              quoted(one.name()) + ", which " + other.manifest_file.string() + " has, too",
+                              host::quoted(one.name()) + ", which " + other.manifest_file.string() + " has, too",
                               "a name of its own", "remove one of the two plugins from the folder"});
     };
     add(plugin, *first->second);

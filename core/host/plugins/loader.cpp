@@ -54,7 +54,7 @@ const PluginExport* open_plugin(const InstalledPlugin& plugin, Problems& problem
     return refuse(plugin, kSymbol, "no such symbol", "the exported symbol of a plugin",
                   "end the plugin's source with PENSTOCK_PLUGIN(Class);", problems);
   } catch (const std::exception& exception) {
-    return refuse(plugin, "the library", quoted(exception.what()), "a library that can be loaded",
+    return refuse(plugin, "the library", host::quoted(exception.what()), "a library that can be loaded",
                   "install the libraries it needs, or rebuild it", problems);
   }
 }

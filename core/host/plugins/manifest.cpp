@@ -29,7 +29,7 @@ KeyType read_type(ObjectReader& reader) {
   for (const auto& [type_name, type] : kTypes) {
     if (name == type_name) return type;
   }
-  if (!name.empty()) reader.refuse("type", quoted(name), "one of " + type_names());
+  if (!name.empty()) reader.refuse("type", host::quoted(name), "one of " + type_names());
   return KeyType::String;
 }
 
@@ -52,7 +52,7 @@ void check_key(const KeySpec& key, ObjectReader& reader) {
     reader.refuse("min", std::to_string(key.min), "at most max, which is " + std::to_string(key.max));
   }
   if (key.fallback && !key.fallback->empty() && !fits(key, *key.fallback)) {
-    reader.refuse("default", quoted(*key.fallback), allowed_values(key));
+    reader.refuse("default", host::quoted(*key.fallback), allowed_values(key));
   }
 }
 
@@ -79,7 +79,7 @@ std::vector<KeySpec> read_keys(ObjectReader& reader) {
   for (auto& element : reader.objects("config")) {
     keys.push_back(read_key(element));
     if (!names.insert(keys.back().name).second) {
-      element.refuse("key", "the key " + quoted(keys.back().name) + " a second time", "each key once");
+      element.refuse("key", "the key " + host::quoted(keys.back().name) + " a second time", "each key once");
     }
   }
   return keys;
@@ -98,7 +98,7 @@ Manifest parse_manifest(std::string_view text, const std::string& place, Problem
   Manifest manifest;
   const auto parsed = json::parse(text);
   if (!parsed) {
-    problems.push_back({place, "the manifest", quoted(parsed.error().message), "a JSON object",
+    problems.push_back({place, "the manifest", host::quoted(parsed.error().message), "a JSON object",
                         "rebuild or reinstall the plugin"});
     return manifest;
   }

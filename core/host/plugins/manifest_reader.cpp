@@ -33,7 +33,7 @@ std::string ObjectReader::text(std::string_view name) {
 std::string ObjectReader::identifier(std::string_view name) {
   auto value = text(name);
   if (value.empty() || is_identifier(value)) return value;
-  refuse(name, quoted(value), "lower-case letters, digits and _, starting with a letter");
+  refuse(name, host::quoted(value), "lower-case letters, digits and _, starting with a letter");
   return {};
 }
 

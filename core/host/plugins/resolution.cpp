@@ -32,7 +32,7 @@ class Resolver {
     const auto* plugin = catalogue_.find(name);
     if (!plugin) return unknown(name);
     if (!selected_.emplace(name, plugin).second) {
-      problem("plugins", "the plugin " + quoted(name) + " twice", "each plugin once", "name it once");
+      problem("plugins", "the plugin " + host::quoted(name) + " twice", "each plugin once", "name it once");
       return;
     }
     const auto& problems = plugin->problems;
@@ -42,7 +42,7 @@ class Resolver {
   void unknown(const std::string& name) {
     const auto names = catalogue_.names();
     const auto meant = nearest(name, names);
-    problem("plugins", "the plugin " + quoted(name) + ", which is not in " + catalogue_.folder.string(),
+    problem("plugins", "the plugin " + host::quoted(name) + ", which is not in " + catalogue_.folder.string(),
             "one of " + joined(names),
             meant.empty() ? "correct the name or install the plugin" : "did you mean " + meant + "?");
   }
@@ -59,7 +59,7 @@ class Resolver {
       names.push_back(provider->name());
       files.push_back(provider->manifest_file.string());
     }
-    problem("plugins", "the service " + quoted(service) + " provided by " + joined(names) + " (" + joined(files) + ")",
+    problem("plugins", "the service " + host::quoted(service) + " provided by " + joined(names) + " (" + joined(files) + ")",
             "one provider", "keep one of them in `plugins`");
   }
 
@@ -68,7 +68,7 @@ class Resolver {
       if (providers_.contains(service)) continue;
       const auto candidates = catalogue_.providers_of(service);
       resolution_.problems.push_back(
-          {plugin.manifest_file.string(), plugin.name(), "no provider of the service " + quoted(service) + " in `plugins` (" + place_ + ")",
+          {plugin.manifest_file.string(), plugin.name(), "no provider of the service " + host::quoted(service) + " in `plugins` (" + place_ + ")",
            "a plugin that provides it",
            candidates.empty() ? "install a plugin that provides it" : "add " + alternatives(candidates) + " to `plugins`"});
     }
