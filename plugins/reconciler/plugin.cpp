@@ -1,6 +1,7 @@
 #include "penstock/plugin.hpp"
 
 #include "penstock/worker.hpp"
+#include "reconciler/gate_page.hpp"
 #include "reconciler/reconciler.hpp"
 
 #include <optional>
@@ -24,11 +25,15 @@ class ReconcilerPlugin : public Plugin {
   Result<void> configure(Context& context) override {
     context_ = &context;
     settings_ = read_settings(context.config());
+    context.http().add({.listener = HttpListener::Operator, .path = "/admin/gate", .handler = [this](const auto&, auto reply) {
+      page_->answer(std::move(reply));
+    }});
     return {};
   }
 
   Result<void> start() override {
     auto& services = context_->services();
+    page_.emplace(context_->metrics(), services.require<orders::StockGate>());
     reconciler_.emplace(settings_, *context_, services.require<orders::OrderStore>(),
                         services.require<orders::StockBooks>(), services.require<orders::StockGate>());
     worker_.emplace(WorkerSettings{.name = "reconcile"}, context_->logger(), [this] { return reconciler_->step(); });
@@ -36,6 +41,7 @@ class ReconcilerPlugin : public Plugin {
   }
 
   Result<void> stop(Deadline deadline) override {
+    if (page_) page_->drain(deadline);
     if (worker_ && !worker_->stop(deadline)) {
       return Error{ErrorCode::Timeout, "a pass was still running at the deadline"};
     }
@@ -49,6 +55,7 @@ class ReconcilerPlugin : public Plugin {
   ReconcilerSettings settings_;
   std::optional<Reconciler> reconciler_;
   std::optional<Worker> worker_;
+  std::optional<GatePage> page_;
 };
 
 }  // namespace

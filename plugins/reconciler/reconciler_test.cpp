@@ -18,6 +18,7 @@ class ReconcilerTest : public CppUnit::TestFixture {
   CPPUNIT_TEST(the_gate_opens_as_soon_as_the_books_can_be_read);
   CPPUNIT_TEST(a_gate_that_somebody_closed_is_opened_again);
   CPPUNIT_TEST(new_skus_go_on_sale_without_a_restart);
+  CPPUNIT_TEST(the_gate_page_shows_every_sku_and_503_while_closed);
   CPPUNIT_TEST(stop_before_start_is_harmless);
   CPPUNIT_TEST_SUITE_END();
 
@@ -80,6 +81,27 @@ class ReconcilerTest : public CppUnit::TestFixture {
     start();
     CPPUNIT_ASSERT(wait_until([&] { return !gate_.loaded().empty(); }));
     CPPUNIT_ASSERT_EQUAL(std::int64_t(5), gate_.loaded()[0].free);
+    CPPUNIT_ASSERT(plugin_.stop().ok());
+  }
+
+  void the_gate_page_shows_every_sku_and_503_while_closed() {
+    // The audit compares these figures with the books; a closed gate has none, which is not zero.
+    gate_.on_snapshot = [this]() -> Result<std::vector<SkuSnapshot>> {
+      if (!open_) return Error{ErrorCode::NotLoaded, "the gate is closed"};
+      return std::vector<SkuSnapshot>{{Sku("p1"), 12, 88, {}}, {Sku("9007199254740993"), 0, 1, {}}};
+    };
+    books_away_ = true;
+    start();
+    testkit::RecordingRoutes::Call call;
+    call.path = "/admin/gate";
+    CPPUNIT_ASSERT_EQUAL(503, plugin_.context().http().call(call).response.status);
+    books_away_ = false;
+    CPPUNIT_ASSERT(wait_until([this] { return open_.load(); }));
+    const auto answer = plugin_.context().http().call(call).response;
+    CPPUNIT_ASSERT_EQUAL(200, answer.status);
+    CPPUNIT_ASSERT_EQUAL(std::string(R"({"skus":[{"productId":"p1","free":12,"held":88},)"
+                                     R"({"productId":"9007199254740993","free":0,"held":1}]})"),
+                         answer.body);
     CPPUNIT_ASSERT(plugin_.stop().ok());
   }
 
