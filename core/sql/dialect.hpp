@@ -48,6 +48,7 @@ class Dialect {
   virtual std::string after(std::string_view instant, std::string_view milliseconds) const = 0;
   virtual std::string epoch_ms(std::string_view instant) const = 0;
   virtual std::string instant(std::string_view epoch_ms) const = 0;
+  virtual std::string concat(std::string_view left, std::string_view right) const = 0;
   // The one JSON parameter as a table named `r`, with the row's position as `r.i`.
   virtual std::string rows(std::initializer_list<RowColumn> columns) const = 0;
   // Whatever `select` yields and whose keys are not taken yet; other constraints still refuse.

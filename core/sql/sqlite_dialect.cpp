@@ -45,6 +45,10 @@ class SqliteDialect final : public Dialect {
     return join({"strftime(", kFormat, ", (", epoch_ms, ") / 1000.0, 'unixepoch')"});
   }
 
+  std::string concat(std::string_view left, std::string_view right) const override {
+    return join({"(", left, " || ", right, ")"});
+  }
+
   std::string rows(std::initializer_list<RowColumn> columns) const override {
     std::string text = "(SELECT key AS i";
     int position = 0;
