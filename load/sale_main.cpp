@@ -23,10 +23,6 @@ struct Options {
   bool json = false;
 };
 
-std::int64_t random_seed() {
-  return static_cast<std::int64_t>(std::random_device{}());
-}
-
 bool read_options(int argc, char** argv, Options& options) {
   SaleSettings& sale = options.sale;
   std::string url = "127.0.0.1:8080";
