@@ -1,6 +1,6 @@
-#include "memory_gate.hpp"
 #include "penstock/testkit/fake_context.hpp"
 #include "penstock/testkit/stock_gate_contract.hpp"
+#include "stock_memory/memory_gate.hpp"
 
 namespace {
 

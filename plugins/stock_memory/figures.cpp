@@ -1,4 +1,4 @@
-#include "figures.hpp"
+#include "stock_memory/figures.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "penstock/orders/stock_gate.hpp"
-#include "request_book.hpp"
+#include "stock_memory/request_book.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "memory_gate.hpp"
+#include "stock_memory/memory_gate.hpp"
 
 #include <utility>
 

@@ -8,10 +8,10 @@
 // of tables that are there from the start.
 #pragma once
 
-#include "figures.hpp"
 #include "penstock/clock.hpp"
 #include "penstock/health.hpp"
 #include "penstock/orders/stock_gate.hpp"
+#include "stock_memory/figures.hpp"
 
 #include <memory>
 #include <mutex>

@@ -1,7 +1,7 @@
 // What is the memory gate's own; what it shares with every gate is in the contract.
-#include "memory_gate.hpp"
 #include "penstock/orders/measured_gate.hpp"
 #include "penstock/testkit/fake_context.hpp"
+#include "stock_memory/memory_gate.hpp"
 
 #include <cppunit/extensions/HelperMacros.h>
 

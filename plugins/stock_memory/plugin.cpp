@@ -1,7 +1,7 @@
 // The stock gate as a plugin: its settings, its health and its metrics.
-#include "memory_gate.hpp"
 #include "penstock/orders/measured_gate.hpp"
 #include "penstock/plugin.hpp"
+#include "stock_memory/memory_gate.hpp"
 
 #include <optional>
 

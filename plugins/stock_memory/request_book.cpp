@@ -1,4 +1,4 @@
-#include "request_book.hpp"
+#include "stock_memory/request_book.hpp"
 
 #include <cassert>
 

@@ -1,6 +1,6 @@
-#include "memory_transport.hpp"
 #include "penstock/testkit/fake_context.hpp"
 #include "penstock/testkit/transport_contract.hpp"
+#include "transport_memory/memory_transport.hpp"
 
 #include <stdexcept>
 

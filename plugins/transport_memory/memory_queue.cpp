@@ -1,4 +1,4 @@
-#include "memory_queue.hpp"
+#include "transport_memory/memory_queue.hpp"
 
 #include <algorithm>
 

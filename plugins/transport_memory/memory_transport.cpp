@@ -1,4 +1,4 @@
-#include "memory_transport.hpp"
+#include "transport_memory/memory_transport.hpp"
 
 #include "penstock/message_check.hpp"
 #include "penstock/topology_check.hpp"

@@ -2,7 +2,7 @@
 // process does. For tests and demonstrations.
 #pragma once
 
-#include "memory_queue.hpp"
+#include "transport_memory/memory_queue.hpp"
 
 #include <shared_mutex>
 

@@ -1,6 +1,6 @@
 // The memory transport as a plugin: its settings and its two services.
-#include "memory_transport.hpp"
 #include "penstock/plugin.hpp"
+#include "transport_memory/memory_transport.hpp"
 
 #include <optional>
 
