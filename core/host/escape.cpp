@@ -48,9 +48,9 @@ void append_hex(std::string& out, std::string_view bytes) {
   }
 }
 
-}  // namespace
+enum class Quotes { Keep, Escape };
 
-std::string escaped(std::string_view text) {
+std::string without_controls(std::string_view text, Quotes quotes) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -60,13 +60,18 @@ std::string escaped(std::string_view text) {
     if (length == 0 || is_control(code)) {
       append_hex(out, bytes);
     } else {
-      if (code == '"' || code == '\\') out += '\\';
+      if (quotes == Quotes::Escape && (code == '"' || code == '\\')) out += '\\';
       out += bytes;
     }
     text.remove_prefix(bytes.size());
   }
   return out;
 }
+
+}  // namespace
+
+std::string printable(std::string_view text) { return without_controls(text, Quotes::Keep); }
+std::string escaped(std::string_view text) { return without_controls(text, Quotes::Escape); }
 
 std::string valid_utf8(std::string_view text) {
   std::string out;

@@ -6,8 +6,9 @@
 
 namespace penstock::host {
 
-// Control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN; `"` and `\` get a
-// backslash.
+// Control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN.
+std::string printable(std::string_view text);
+// The same, for a place between quotes: `"` and `\` get a backslash.
 std::string escaped(std::string_view text);
 
 // Bytes that are not UTF-8 become U+FFFD, for text that must be UTF-8, such as JSON.

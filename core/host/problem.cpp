@@ -7,7 +7,7 @@
 namespace penstock::host {
 
 std::string to_text(const Problem& problem) {
-  std::string text = escaped(problem.place) + ": " + escaped(problem.subject);
+  std::string text = printable(problem.place) + ": " + printable(problem.subject);
   // The other parts were composed by us; what came from outside was quoted where it was put in.
   text += ": found " + problem.found + "; needed " + problem.needed;
   if (!problem.next.empty()) text += "; next: " + problem.next;

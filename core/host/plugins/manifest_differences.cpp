@@ -33,7 +33,7 @@ std::string text_of(const json::Value* value) {
   if (!value) return "nothing";
   json::Writer writer;
   append(writer, *value);
-  return escaped(shortened(writer.take(), kMaxQuoted));
+  return printable(shortened(writer.take(), kMaxQuoted));
 }
 
 class Comparison {
@@ -55,36 +55,42 @@ class Comparison {
   void member(const std::string& name, const json::Value* beside, const json::Value* compiled_in) {
     const auto* left = beside ? beside->as_array() : nullptr;
     const auto* right = compiled_in ? compiled_in->as_array() : nullptr;
-    if (left && right && are_objects(*left) && are_objects(*right)) return keys(name, *left, *right);
+    if (left && right && have_keys(*left) && have_keys(*right)) return keys(name, *left, *right);
     if (text_of(beside) == text_of(compiled_in)) return;
     problems_.push_back({place_, name, text_of(beside),
                          text_of(compiled_in) + ", as the library says itself",
                          "reinstall the plugin: manifest and library are not of one build"});
   }
 
-  static bool are_objects(const json::Array& elements) {
+  // Null when the element is no object with a key.
+  static const std::string* key_of(const json::Value& element) {
+    const auto* key = element.find("key");
+    return key ? key->as_string() : nullptr;
+  }
+
+  static bool have_keys(const json::Array& elements) {
     for (const auto& element : elements) {
-      if (!element.as_object() || !element.find("key")) return false;
+      if (!key_of(element)) return false;
     }
     return true;
   }
 
   void keys(const std::string& name, const json::Array& beside, const json::Array& compiled_in) {
     for (const auto& element : beside) {
-      const auto key = text_of(element.find("key"));
+      const auto& key = *key_of(element);
       const auto* other = find(compiled_in, key);
       if (other) members(element, *other, name + "[" + key + "].");
       else member(name + "[" + key + "]", &element, nullptr);
     }
     for (const auto& element : compiled_in) {
-      const auto key = text_of(element.find("key"));
+      const auto& key = *key_of(element);
       if (!find(beside, key)) member(name + "[" + key + "]", nullptr, &element);
     }
   }
 
   static const json::Value* find(const json::Array& elements, const std::string& key) {
     for (const auto& element : elements) {
-      if (text_of(element.find("key")) == key) return &element;
+      if (*key_of(element) == key) return &element;
     }
     return nullptr;
   }
