@@ -125,8 +125,10 @@ std::vector<Verdict> DeliveryLoop::failed(std::span<const Delivery> deliveries, 
   std::vector<Verdict> verdicts;
   for (const auto& delivery : deliveries) {
     const auto after = wait_before(delivery.attempt, settings_.back_off, random_);
-    if (deliveries.size() > 1) verdicts.push_back({VerdictKind::RetryAlone, after, reason});
-    else verdicts.push_back(bounded(delivery, RetryLater{after, reason}));
+    if (deliveries.size() > 1)
+      verdicts.push_back({VerdictKind::RetryAlone, after, reason});
+    else
+      verdicts.push_back(bounded(delivery, RetryLater{after, reason}));
   }
   return verdicts;
 }
@@ -138,8 +140,10 @@ Verdict DeliveryLoop::bounded(const Delivery& delivery, Settlement settlement) c
   if (delivery.attempt < settings_.max_attempts) {
     return {VerdictKind::Retry, std::max(retry->after, Milliseconds(0)), std::move(retry->reason)};
   }
-  return {VerdictKind::Dead, {}, "gave up after " + std::to_string(delivery.attempt) + " deliveries; the last said: " +
-                                     retry->reason};
+  return {
+      VerdictKind::Dead,
+      {},
+      "gave up after " + std::to_string(delivery.attempt) + " deliveries; the last said: " + retry->reason};
 }
 
 void DeliveryLoop::report(const Error& error) {
@@ -185,8 +189,9 @@ Result<void> DeliveryLoop::stop(Deadline deadline) {
     }
   }
   for (const auto& token : overdue) hand_back(token);
-  return Error{ErrorCode::Timeout, "queue " + settings_.queue + ": " + std::to_string(overdue.size()) +
-                                       " handler calls still ran at the deadline; their deliveries went back to the queue"};
+  return Error{ErrorCode::Timeout,
+               "queue " + settings_.queue + ": " + std::to_string(overdue.size()) +
+                   " handler calls still ran at the deadline; their deliveries went back to the queue"};
 }
 
 }  // namespace penstock

@@ -39,7 +39,8 @@ class ScriptedSource : public DeliverySource {
     LeasedBatch batch{LeaseToken(token), {}, {}, {}};
     for (const auto attempt : attempts) {
       batch.keys.push_back(static_cast<std::int64_t>(batch.keys.size()));
-      batch.deliveries.push_back({EventId(token + std::to_string(batch.keys.size())), "key", "{}", "", attempt, {}});
+      batch.deliveries.push_back(
+          {EventId(token + std::to_string(batch.keys.size())), "key", "{}", "", attempt, {}});
     }
     const std::lock_guard lock(mutex_);
     batches_.push_back(std::move(batch));
@@ -85,14 +86,17 @@ class DeliveryLoopTest : public CppUnit::TestFixture {
     source_ = source.get();
     prepare(*source);
     DeliveryLoopSettings settings{.queue = "work", .max_attempts = 3, .poll = 20ms, .back_off = {5ms, 10ms}};
-    return std::make_unique<DeliveryLoop>(settings, std::move(source), wake_up_, std::move(handler), logger_, random_);
+    return std::make_unique<DeliveryLoop>(settings, std::move(source), wake_up_, std::move(handler), logger_,
+                                          random_);
   }
   std::vector<Verdict> verdicts_of_first_batch() {
     CPPUNIT_ASSERT(testkit::wait_until([&] { return !source_->settled().empty(); }));
     return source_->settled()[0].verdicts;
   }
   static DeliveryHandler settle_all(Settlement settlement) {
-    return [settlement](std::span<const Delivery> batch) { return std::vector<Settlement>(batch.size(), settlement); };
+    return [settlement](std::span<const Delivery> batch) {
+      return std::vector<Settlement>(batch.size(), settlement);
+    };
   }
 
   void settlement_is_repeated_until_the_storage_takes_it() {
@@ -102,7 +106,9 @@ class DeliveryLoopTest : public CppUnit::TestFixture {
           source_->fail_next(3);
           return std::vector<Settlement>(batch.size(), Done{});
         },
-        [](ScriptedSource& source) { source.add("a", {1, 1}); });
+        [](ScriptedSource& source) {
+          source.add("a", {1, 1});
+        });
     CPPUNIT_ASSERT_EQUAL(std::size_t(2), verdicts_of_first_batch().size());
     CPPUNIT_ASSERT(running->stop(Deadline::max()).ok());
     CPPUNIT_ASSERT_EQUAL(std::size_t(1), source_->settled().size());
@@ -111,8 +117,9 @@ class DeliveryLoopTest : public CppUnit::TestFixture {
 
   void retry_within_the_bound_is_passed_on_and_beyond_it_parks() {
     // The bound is the queue's, not the handler's.
-    const auto running =
-        loop(settle_all(RetryLater{70ms, "busy"}), [](ScriptedSource& source) { source.add("a", {1, 2, 3}); });
+    const auto running = loop(settle_all(RetryLater{70ms, "busy"}), [](ScriptedSource& source) {
+      source.add("a", {1, 2, 3});
+    });
     const auto verdicts = verdicts_of_first_batch();
     CPPUNIT_ASSERT(verdicts[0].kind == VerdictKind::Retry && verdicts[0].after == 70ms);
     CPPUNIT_ASSERT(verdicts[1].kind == VerdictKind::Retry);
@@ -123,9 +130,13 @@ class DeliveryLoopTest : public CppUnit::TestFixture {
 
   void failed_batch_is_retried_one_by_one_and_never_parked() {
     // Nobody knows which of them did it, so none of them may pay for it.
-    const auto running = loop([](std::span<const Delivery>) -> std::vector<Settlement> { throw std::runtime_error("x"); },
-                              [](ScriptedSource& source) { source.add("a", {1, 3}); });
-    for (const auto& verdict : verdicts_of_first_batch()) CPPUNIT_ASSERT(verdict.kind == VerdictKind::RetryAlone);
+    const auto running =
+        loop([](std::span<const Delivery>) -> std::vector<Settlement> { throw std::runtime_error("x"); },
+             [](ScriptedSource& source) {
+               source.add("a", {1, 3});
+             });
+    for (const auto& verdict : verdicts_of_first_batch())
+      CPPUNIT_ASSERT(verdict.kind == VerdictKind::RetryAlone);
     CPPUNIT_ASSERT(running->stop(Deadline::max()).ok());
   }
 
@@ -162,11 +173,12 @@ class DeliveryLoopTest : public CppUnit::TestFixture {
 
   void only_well_formed_utf8_is_storable() {
     // Engines differ in what they do with broken text; none of them gets any.
-    for (const auto* good : {"", "plain", "h\xC3\xA9", "\xE2\x98\x83", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
+    for (const auto* good :
+         {"", "plain", "h\xC3\xA9", "\xE2\x98\x83", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
       CPPUNIT_ASSERT_MESSAGE(good, is_storable_text(good));
     }
-    for (const auto* bad : {"\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xEF\xBF", "\xF0\x8F\xBF\xBF",
-                            "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
+    for (const auto* bad : {"\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xEF\xBF",
+                            "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
       CPPUNIT_ASSERT(!is_storable_text(bad));
     }
     CPPUNIT_ASSERT(!is_storable_text(std::string_view("a\0b", 3)));

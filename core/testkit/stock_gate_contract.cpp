@@ -29,7 +29,9 @@ void open_with(StockGate& gate, const GateImage& image) {
   CPPUNIT_ASSERT_MESSAGE(opened ? "" : opened.error().message, opened.ok());
 }
 
-void open_with(StockGate& gate, std::vector<GateSku> skus) { open_with(gate, GateImage{std::move(skus), {}, {}, {}}); }
+void open_with(StockGate& gate, std::vector<GateSku> skus) {
+  open_with(gate, GateImage{std::move(skus), {}, {}, {}});
+}
 
 ReserveRequest want(const std::string& order_no, const std::string& user, const std::string& request,
                     std::vector<Line> lines) {
@@ -43,7 +45,9 @@ ReserveRequest want(const std::string& name, std::vector<Line> lines) {
   return want("O-" + name, "U-" + name, "R-" + name, std::move(lines));
 }
 
-std::vector<Line> line(const std::string& name, std::int64_t quantity) { return {{Sku(name), quantity}}; }
+std::vector<Line> line(const std::string& name, std::int64_t quantity) {
+  return {{Sku(name), quantity}};
+}
 
 ReserveAnswer reserve(StockGate& gate, const ReserveRequest& request) {
   const auto answers = gate.reserve({&request, 1});
@@ -55,8 +59,10 @@ ReserveAnswer reserve(StockGate& gate, const ReserveRequest& request) {
 void expect_reserve(StockGate& gate, const ReserveRequest& request, ReserveOutcome expected) {
   const auto answer = reserve(gate, request);
   CPPUNIT_ASSERT_EQUAL(std::string(to_string(expected)), std::string(to_string(answer.outcome)));
-  if (expected == ReserveOutcome::Reserved) CPPUNIT_ASSERT_EQUAL(request.order_no.str(), answer.order_no.str());
-  else if (expected != ReserveOutcome::Replayed) CPPUNIT_ASSERT(answer.order_no.empty());
+  if (expected == ReserveOutcome::Reserved)
+    CPPUNIT_ASSERT_EQUAL(request.order_no.str(), answer.order_no.str());
+  else if (expected != ReserveOutcome::Replayed)
+    CPPUNIT_ASSERT(answer.order_no.empty());
 }
 
 void expect_replay(StockGate& gate, const ReserveRequest& request, const std::string& order_no) {
@@ -192,15 +198,16 @@ void batch_answers_in_order_and_bad_items_harm_nobody(Subject& subject) {
   // One lane batch mixes strangers: what one of them sends must not fail the others.
   auto& gate = subject.gate();
   open_with(gate, {sku("A", 3)});
-  const std::vector<ReserveRequest> batch{
-      want("1", line("A", 1)),  want("2", line("GONE", 1)), want("3", {}),
-      want("4", line("A", -5)), want("5", line("A", 0)),    want("6", line("A", kMaxQuantity + 1)),
-      want("7", line("A", 9)),  want("8", line("A", 2))};
+  const std::vector<ReserveRequest> batch{want("1", line("A", 1)), want("2", line("GONE", 1)),
+                                          want("3", {}),           want("4", line("A", -5)),
+                                          want("5", line("A", 0)), want("6", line("A", kMaxQuantity + 1)),
+                                          want("7", line("A", 9)), want("8", line("A", 2))};
   const auto answers = gate.reserve(batch);
   CPPUNIT_ASSERT_EQUAL(batch.size(), answers.size());
   CPPUNIT_ASSERT(answers[0]->outcome == ReserveOutcome::Reserved);
   CPPUNIT_ASSERT(answers[1]->outcome == ReserveOutcome::NotLoaded);
-  for (const std::size_t i : {2, 3, 4, 5}) CPPUNIT_ASSERT(answers[i].error().code == ErrorCode::InvalidArgument);
+  for (const std::size_t i : {2, 3, 4, 5})
+    CPPUNIT_ASSERT(answers[i].error().code == ErrorCode::InvalidArgument);
   CPPUNIT_ASSERT(answers[6]->outcome == ReserveOutcome::OutOfStock);
   CPPUNIT_ASSERT(answers[7]->outcome == ReserveOutcome::Reserved);
   CPPUNIT_ASSERT(answers[7]->order_no == batch[7].order_no);
@@ -297,7 +304,8 @@ void two_requests_of_one_buyer_at_once_respect_the_limit(Subject& subject) {
   std::atomic<int> reserved{0};
   at_once(8, [&](int i) {
     const auto name = std::to_string(i);
-    if (outcome_of(gate, want("O-" + name, "alice", "R-" + name, line("A", 1))) == ReserveOutcome::Reserved) ++reserved;
+    if (outcome_of(gate, want("O-" + name, "alice", "R-" + name, line("A", 1))) == ReserveOutcome::Reserved)
+      ++reserved;
   });
   CPPUNIT_ASSERT_EQUAL(1, reserved.load());
   expect_figures(gate, "A", 99, 1);
@@ -470,8 +478,8 @@ void holds_are_listed_oldest_first_up_to_the_limit(Subject& subject) {
   const auto now = subject.now();
   for (const int age : {10, 30, 20}) {
     const auto name = std::to_string(age);
-    image.holds.push_back({OrderNo("O-" + name), UserId("U"), RequestId("R-" + name), BodyHash("b"), line("A", 1),
-                           now - std::chrono::minutes(age), 0});
+    image.holds.push_back({OrderNo("O-" + name), UserId("U"), RequestId("R-" + name), BodyHash("b"),
+                           line("A", 1), now - std::chrono::minutes(age), 0});
   }
   open_with(gate, image);
   const auto listed = gate.holds({{}, now - 15min}, 10);
@@ -493,7 +501,8 @@ void rebuild_restores_holds_purchases_and_answers(Subject& subject) {
   GateImage image;
   image.skus = {sku("A", 3, {{}, {}, 2, {}}), sku("B", 0)};
   const auto held = want("O-1", "alice", "R-1", {{Sku("A"), 1}, {Sku("B"), 2}});
-  image.holds.push_back({held.order_no, held.user, held.request, held.body, held.lines, subject.now() - 1min, 0});
+  image.holds.push_back(
+      {held.order_no, held.user, held.request, held.body, held.lines, subject.now() - 1min, 0});
   image.purchases.push_back({UserId("bob"), Sku("A"), 2});
   const auto ended = want("O-2", "bob", "R-2", line("A", 2));
   image.answered.push_back({ended.user, ended.request, ended.body, ended.order_no});
@@ -552,7 +561,8 @@ void load_adds_skus_and_changes_terms_but_never_units(Subject& subject) {
   auto& gate = subject.gate();
   open_with(gate, {sku("A", 5)});
   expect_reserve(gate, want("1", line("A", 2)), ReserveOutcome::Reserved);
-  const std::vector<GateSku> batch{sku("A", 5), sku("A", 9, {{}, {}, 1, {}}), sku("B", 4), sku("B", 4), sku("C", -1)};
+  const std::vector<GateSku> batch{sku("A", 5), sku("A", 9, {{}, {}, 1, {}}), sku("B", 4), sku("B", 4),
+                                   sku("C", -1)};
   const auto answers = gate.load(batch);
   CPPUNIT_ASSERT(*answers[0] == LoadOutcome::Unchanged);
   CPPUNIT_ASSERT(*answers[1] == LoadOutcome::TermsChanged);
@@ -649,14 +659,18 @@ void crossing_lines_do_not_deadlock(Subject& subject) {
 // One buyer's random walk: reserves, repeats, releases and confirms orders of its own.
 class RandomBuyer {
  public:
-  RandomBuyer(StockGate& gate, int number) : gate_(gate), name_(std::to_string(number)), random_(unsigned(number)) {}
+  RandomBuyer(StockGate& gate, int number)
+      : gate_(gate), name_(std::to_string(number)), random_(unsigned(number)) {}
 
   void step(int i) {
     switch (random_() % 4) {
       case 0:
-      case 1: return place(i);
-      case 2: return end(true);
-      default: return end(false);
+      case 1:
+        return place(i);
+      case 2:
+        return end(true);
+      default:
+        return end(false);
     }
   }
 
@@ -723,7 +737,8 @@ void free_held_and_sold_always_add_up(Subject& subject) {
   CPPUNIT_ASSERT_EQUAL(held, listed);
 }
 
-#define PENSTOCK_CONTRACT(test) {#test, test}
+#define PENSTOCK_CONTRACT(test) \
+  { #test, test }
 constexpr ContractTest<Subject> kTests[] = {
     PENSTOCK_CONTRACT(closed_gate_answers_not_loaded_everywhere),
     PENSTOCK_CONTRACT(begin_rebuild_closes_an_open_gate),

@@ -25,7 +25,9 @@ const std::string kKey = "job.made";
 
 // Helpers -----------------------------------------------------------------------------------------
 
-Deadline within(Milliseconds span) { return std::chrono::steady_clock::now() + span; }
+Deadline within(Milliseconds span) {
+  return std::chrono::steady_clock::now() + span;
+}
 
 void declare(Transport& transport, std::uint32_t max_attempts = 5) {
   const auto declared = transport.declare({{{kQueue, {kKey}, max_attempts}}});
@@ -50,9 +52,12 @@ void publish(Transport& transport, std::span<const Message> batch) {
   }
 }
 
-void publish(Transport& transport, const Message& one) { publish(transport, {&one, 1}); }
+void publish(Transport& transport, const Message& one) {
+  publish(transport, {&one, 1});
+}
 
-std::unique_ptr<Subscription> subscribe(Transport& transport, SubscribeOptions options, DeliveryHandler handler) {
+std::unique_ptr<Subscription> subscribe(Transport& transport, SubscribeOptions options,
+                                        DeliveryHandler handler) {
   auto subscription = transport.subscribe(options, std::move(handler));
   CPPUNIT_ASSERT_MESSAGE(subscription ? "" : subscription.error().message, subscription.ok());
   return std::move(*subscription);
@@ -79,7 +84,9 @@ std::vector<DeadLetter> dead(Subject& subject) {
   return *letters;
 }
 
-bool is_empty(const QueueDepth& depth) { return depth.ready + depth.delayed + depth.unacked + depth.dead == 0; }
+bool is_empty(const QueueDepth& depth) {
+  return depth.ready + depth.delayed + depth.unacked + depth.dead == 0;
+}
 
 bool becomes_empty(Transport& transport) {
   return wait_until([&] { return is_empty(depth(transport)); });
@@ -185,7 +192,8 @@ void confirmed_message_is_delivered_and_then_forgotten(Subject& subject) {
   // Confirmed is a promise: what was said comes out as it went in, and is gone once it is done.
   auto& transport = subject.transport();
   declare(transport);
-  const Message sent{EventId("m-1"), kKey, R"({"text":"h\u00e9, 'quoted' \"twice\" \\ ☃"})", "00-abc-def-01", 0ms};
+  const Message sent{EventId("m-1"), kKey, R"({"text":"h\u00e9, 'quoted' \"twice\" \\ ☃"})", "00-abc-def-01",
+                     0ms};
   publish(transport, sent);
   Recorder recorder;
   const auto subscription = subscribe(transport, recorder.handler());
@@ -284,10 +292,10 @@ void unstorable_messages_are_refused_with_a_reason(Subject& subject) {
   declare(transport);
   std::vector<Message> batch(7, message("bad"));
   batch[0].body = std::string(10 << 20, 'x');
-  batch[1].body = "\xED\xA0\x80";             // a surrogate
-  batch[2].body = "\xC0\xAF";                 // an overlong form
+  batch[1].body = "\xED\xA0\x80";  // a surrogate
+  batch[2].body = "\xC0\xAF";      // an overlong form
   batch[3].body = std::string("{\0}", 3);
-  batch[4].body = "cut \xE2\x98";             // ends inside a character
+  batch[4].body = "cut \xE2\x98";  // ends inside a character
   batch[5].id = EventId("");
   batch[6].id = EventId(std::string(1'000, 'i'));
   batch.push_back(message("good"));
@@ -710,7 +718,8 @@ void declaring_otherwise_names_queue_setting_and_both_values(Subject& subject) {
 void impossible_queues_are_refused(Subject& subject) {
   // A queue that parks everything at once, or has no name, is a mistake of its author.
   auto& transport = subject.transport();
-  CPPUNIT_ASSERT(transport.declare({{{QueueName(""), {kKey}, 5}}}).error().code == ErrorCode::InvalidArgument);
+  CPPUNIT_ASSERT(transport.declare({{{QueueName(""), {kKey}, 5}}}).error().code ==
+                 ErrorCode::InvalidArgument);
   CPPUNIT_ASSERT(transport.declare({{{kQueue, {kKey}, 0}}}).error().code == ErrorCode::InvalidArgument);
   CPPUNIT_ASSERT(transport.declare({{{kQueue, {""}, 5}}}).error().code == ErrorCode::InvalidArgument);
   CPPUNIT_ASSERT(transport.declare({{{kQueue, {kKey}, 5}, {kQueue, {kKey}, 5}}}).error().code ==
@@ -806,7 +815,8 @@ void processes_share_a_queue_without_double_delivery(Subject& subject) {
   CPPUNIT_ASSERT_EQUAL(std::size_t(500), here.distinct() + there.distinct());
 }
 
-#define PENSTOCK_CONTRACT(test) {#test, test}
+#define PENSTOCK_CONTRACT(test) \
+  { #test, test }
 constexpr ContractTest<Subject> kTests[] = {
     PENSTOCK_CONTRACT(confirmed_message_is_delivered_and_then_forgotten),
     PENSTOCK_CONTRACT(waiting_subscription_is_woken_by_a_publish),

@@ -15,6 +15,7 @@ class Subject : public penstock::testkit::StockGateSubject {
   penstock::stock_memory::MemoryGate gate_{{1'000'000}, context_.clock(), *probe_};
 };
 
-const penstock::testkit::StockGateContract contract("stock_memory", [] { return std::make_unique<Subject>(); });
+const penstock::testkit::StockGateContract contract("stock_memory",
+                                                    [] { return std::make_unique<Subject>(); });
 
 }  // namespace

@@ -13,7 +13,9 @@ namespace {
 // makes a whole batch wait for tens of milliseconds.
 constexpr std::size_t kExpectedOrders = 500'000;
 
-Error invalid(std::string message) { return {ErrorCode::InvalidArgument, std::move(message)}; }
+Error invalid(std::string message) {
+  return {ErrorCode::InvalidArgument, std::move(message)};
+}
 
 Result<void> check_lines(const std::vector<orders::Line>& lines, const orders::OrderNo& order_no) {
   if (lines.empty() || lines.size() > orders::kMaxLines) {
@@ -84,8 +86,10 @@ const orders::Sku* Figures::collect(const std::vector<orders::Line>& lines) {
     if (found == skus_.end()) return &line.sku;
     const auto same = std::find_if(wanted_.begin(), wanted_.end(),
                                    [&](const HeldLine& wanted) { return wanted.sku == &*found; });
-    if (same == wanted_.end()) wanted_.push_back({&*found, line.quantity});
-    else same->quantity += line.quantity;
+    if (same == wanted_.end())
+      wanted_.push_back({&*found, line.quantity});
+    else
+      same->quantity += line.quantity;
   }
   return nullptr;
 }
@@ -108,7 +112,8 @@ std::optional<ReserveOutcome> Figures::check_limits(const HeldLine& wanted, std:
   return std::nullopt;
 }
 
-std::optional<ReserveOutcome> Figures::check_stock(const HeldLine& wanted, std::string_view, TimePoint) const {
+std::optional<ReserveOutcome> Figures::check_stock(const HeldLine& wanted, std::string_view,
+                                                   TimePoint) const {
   if (wanted.quantity > wanted.sku->second.free) return ReserveOutcome::OutOfStock;
   return std::nullopt;
 }
@@ -122,8 +127,10 @@ orders::ReleaseOutcome Figures::release(const orders::OrderNo& order_no, orders:
     add_share(request.user(), *line.sku, -line.quantity);
   }
   drop_hold(found);
-  if (kind == orders::ReleaseKind::Undone) requests_.forget(request);
-  else requests_.end(request);
+  if (kind == orders::ReleaseKind::Undone)
+    requests_.forget(request);
+  else
+    requests_.end(request);
   return orders::ReleaseOutcome::Released;
 }
 
@@ -153,9 +160,13 @@ std::vector<orders::GateHold> Figures::holds(orders::HoldSpan span, std::size_t 
     const auto& [held_at, hold] = *oldest;
     if (held_at >= span.before || listed.size() == limit) break;
     const auto& request = *hold->request;
-    orders::GateHold copy{orders::OrderNo(request.order_no()), orders::UserId(request.user()),
-                          orders::RequestId(request.request()), orders::BodyHash(request.body()),
-                          {}, held_at, hold->epoch};
+    orders::GateHold copy{orders::OrderNo(request.order_no()),
+                          orders::UserId(request.user()),
+                          orders::RequestId(request.request()),
+                          orders::BodyHash(request.body()),
+                          {},
+                          held_at,
+                          hold->epoch};
     for (const auto& line : hold->lines) copy.lines.push_back({line.sku->first, line.quantity});
     listed.push_back(std::move(copy));
   }
@@ -242,12 +253,13 @@ Result<void> Figures::install_hold(const orders::GateHold& hold, orders::Epoch e
   if (auto sound = check_lines(hold.lines, hold.order_no); !sound) return sound.error();
   for (const auto& line : hold.lines) {
     if (!skus_.contains(line.sku)) {
-      return invalid("order " + hold.order_no.str() + " holds SKU " + line.sku.str() + ", which is not listed");
+      return invalid("order " + hold.order_no.str() + " holds SKU " + line.sku.str() +
+                     ", which is not listed");
     }
   }
   const bool recorded = !requests_.find(hold.user, hold.request) &&
-                        record_hold(KnownRequest(hold.user, hold.request, hold.body, hold.order_no), hold.lines,
-                                    hold.held_at, epoch);
+                        record_hold(KnownRequest(hold.user, hold.request, hold.body, hold.order_no),
+                                    hold.lines, hold.held_at, epoch);
   if (!recorded) return invalid("order " + hold.order_no.str() + " or its request is listed twice");
   return {};
 }
@@ -266,7 +278,8 @@ Result<void> Figures::install_answered(const orders::GateAnswered& answered) {
   if (requests_.find(answered.user, answered.request)) {
     return invalid("the request of ended order " + answered.order_no.str() + " is listed twice");
   }
-  requests_.end(requests_.add(KnownRequest(answered.user, answered.request, answered.body, answered.order_no)));
+  requests_.end(
+      requests_.add(KnownRequest(answered.user, answered.request, answered.body, answered.order_no)));
   return {};
 }
 

@@ -15,8 +15,10 @@ std::vector<Result<Answer>> each(const Items& items, bool open, const Step& step
   std::vector<Result<Answer>> answers;
   answers.reserve(items.size());
   for (const auto& item : items) {
-    if (open) answers.push_back(step(item));
-    else answers.push_back(closed());
+    if (open)
+      answers.push_back(step(item));
+    else
+      answers.push_back(closed());
   }
   return answers;
 }
@@ -42,17 +44,18 @@ std::vector<Result<orders::ReserveAnswer>> MemoryGate::reserve(
 std::vector<Result<orders::ReleaseOutcome>> MemoryGate::release(
     std::span<const orders::ReleaseRequest> requests) {
   const std::lock_guard lock(mutex_);
-  return each<orders::ReleaseOutcome>(requests, figures_ != nullptr, [&](const orders::ReleaseRequest& request) {
-    return figures_->release(request.order_no, request.kind);
-  });
+  return each<orders::ReleaseOutcome>(requests, figures_ != nullptr,
+                                      [&](const orders::ReleaseRequest& request) {
+                                        return figures_->release(request.order_no, request.kind);
+                                      });
 }
 
 std::vector<Result<orders::ConfirmOutcome>> MemoryGate::confirm(
     std::span<const orders::ConfirmRequest> requests) {
   const std::lock_guard lock(mutex_);
-  return each<orders::ConfirmOutcome>(requests, figures_ != nullptr, [&](const orders::ConfirmRequest& request) {
-    return figures_->confirm(request.order_no);
-  });
+  return each<orders::ConfirmOutcome>(
+      requests, figures_ != nullptr,
+      [&](const orders::ConfirmRequest& request) { return figures_->confirm(request.order_no); });
 }
 
 Result<orders::Epoch> MemoryGate::begin_rebuild() {
@@ -80,13 +83,14 @@ Result<void> MemoryGate::finish_rebuild(orders::Epoch epoch, const orders::GateI
 
 Result<void> MemoryGate::check_current(orders::Epoch epoch) const {
   if (epoch != epoch_ || epoch == 0) {  // the first rebuild has epoch 1
-    return Error{ErrorCode::Conflict, "rebuild epoch " + std::to_string(epoch) + " is over: the gate is at epoch " +
-                                          std::to_string(epoch_) + "; begin a new rebuild"};
+    return Error{ErrorCode::Conflict, "rebuild epoch " + std::to_string(epoch) +
+                                          " is over: the gate is at epoch " + std::to_string(epoch_) +
+                                          "; begin a new rebuild"};
   }
   // What was reserved since the gate opened is not in the image, so it cannot be taken twice.
   if (figures_) {
-    return Error{ErrorCode::Conflict, "rebuild epoch " + std::to_string(epoch) +
-                                          " is finished already; begin a new rebuild"};
+    return Error{ErrorCode::Conflict,
+                 "rebuild epoch " + std::to_string(epoch) + " is finished already; begin a new rebuild"};
   }
   return {};
 }

@@ -27,9 +27,12 @@ class MemoryGate : public orders::StockGate {
   // The probe says ready while the gate is open.
   MemoryGate(MemoryGateSettings settings, Clock& clock, HealthProbe& probe);
 
-  std::vector<Result<orders::ReserveAnswer>> reserve(std::span<const orders::ReserveRequest> requests) override;
-  std::vector<Result<orders::ReleaseOutcome>> release(std::span<const orders::ReleaseRequest> requests) override;
-  std::vector<Result<orders::ConfirmOutcome>> confirm(std::span<const orders::ConfirmRequest> requests) override;
+  std::vector<Result<orders::ReserveAnswer>> reserve(
+      std::span<const orders::ReserveRequest> requests) override;
+  std::vector<Result<orders::ReleaseOutcome>> release(
+      std::span<const orders::ReleaseRequest> requests) override;
+  std::vector<Result<orders::ConfirmOutcome>> confirm(
+      std::span<const orders::ConfirmRequest> requests) override;
 
   Result<orders::Epoch> begin_rebuild() override;
   // Errors: also InvalidArgument when the image contradicts itself; the gate then stays closed.

@@ -1,7 +1,7 @@
 // What is the memory gate's own; what it shares with every gate is in the contract.
+#include "stock_memory/memory_gate.hpp"
 #include "penstock/orders/measured_gate.hpp"
 #include "penstock/testkit/fake_context.hpp"
-#include "stock_memory/memory_gate.hpp"
 
 #include <cppunit/extensions/HelperMacros.h>
 
@@ -105,7 +105,8 @@ class MemoryGateTest : public CppUnit::TestFixture {
   void calls_and_outcomes_are_measured() {
     // The alert on refusals and the gate's latency stand on these names.
     MeasuredGate measured(gate_, context_.metrics(), context_.clock());
-    CPPUNIT_ASSERT(measured.finish_rebuild(*measured.begin_rebuild(), {{{Sku("A"), 2, {}}}, {}, {}, {}}).ok());
+    CPPUNIT_ASSERT(
+        measured.finish_rebuild(*measured.begin_rebuild(), {{{Sku("A"), 2, {}}}, {}, {}, {}}).ok());
     const std::vector<ReserveRequest> batch{want("1"), want("2"), want("3"), want("1"), want("5", -1)};
     CPPUNIT_ASSERT_EQUAL(batch.size(), measured.reserve(batch).size());
     const auto& metrics = context_.metrics();

@@ -1,6 +1,6 @@
 // The stock gate as a plugin: its settings, its health and its metrics.
-#include "penstock/orders/measured_gate.hpp"
 #include "penstock/plugin.hpp"
+#include "penstock/orders/measured_gate.hpp"
 #include "stock_memory/memory_gate.hpp"
 
 #include <optional>

@@ -32,6 +32,8 @@ void RequestBook::end(const KnownRequest& request) {
   }
 }
 
-void RequestBook::forget(const KnownRequest& request) { known_.erase(known_.find(key_of(request))); }
+void RequestBook::forget(const KnownRequest& request) {
+  known_.erase(known_.find(key_of(request)));
+}
 
 }  // namespace penstock::stock_memory

@@ -13,7 +13,8 @@ class RequestBookTest : public CppUnit::TestFixture {
   CPPUNIT_TEST_SUITE_END();
 
   static KnownRequest request(const std::string& id) {
-    return {orders::UserId("alice"), orders::RequestId(id), orders::BodyHash("body"), orders::OrderNo("O-" + id)};
+    return {orders::UserId("alice"), orders::RequestId(id), orders::BodyHash("body"),
+            orders::OrderNo("O-" + id)};
   }
   static const KnownRequest* find(const RequestBook& book, const char* id) {
     return book.find(orders::UserId("alice"), orders::RequestId(id));

@@ -38,10 +38,16 @@ void MemoryQueue::settle(const SettledBatch& settled) {
 void MemoryQueue::apply(Entry entry, const Verdict& verdict) {
   const auto due = clock_.steady_now() + verdict.after;
   switch (verdict.kind) {
-    case VerdictKind::Done: ids_.erase(entry.message.id); return;
-    case VerdictKind::Dead: return park(std::move(entry), verdict.reason);
-    case VerdictKind::RetryAlone: return wait_alone(std::move(entry), due);
-    case VerdictKind::Retry: entry.alone = false; return wait(std::move(entry), due);
+    case VerdictKind::Done:
+      ids_.erase(entry.message.id);
+      return;
+    case VerdictKind::Dead:
+      return park(std::move(entry), verdict.reason);
+    case VerdictKind::RetryAlone:
+      return wait_alone(std::move(entry), due);
+    case VerdictKind::Retry:
+      entry.alone = false;
+      return wait(std::move(entry), due);
   }
 }
 
@@ -86,7 +92,8 @@ LeasedBatch MemoryQueue::lease_due(std::size_t max_next, Milliseconds lease) {
 std::vector<MemoryQueue::Entry> MemoryQueue::take_due(std::size_t max_next) {
   std::vector<Entry> taken;
   const auto now = clock_.steady_now();
-  for (auto next = waiting_.begin(); next != waiting_.end() && next->first <= now && taken.size() < max_next;) {
+  for (auto next = waiting_.begin();
+       next != waiting_.end() && next->first <= now && taken.size() < max_next;) {
     if (next->second.alone && !taken.empty()) {
       ++next;
       continue;
@@ -107,7 +114,9 @@ std::optional<Milliseconds> MemoryQueue::next_in() const {
   return std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(*next - clock_.steady_now()));
 }
 
-void MemoryQueue::wait(Entry entry, Deadline due) { waiting_.emplace(due, std::move(entry)); }
+void MemoryQueue::wait(Entry entry, Deadline due) {
+  waiting_.emplace(due, std::move(entry));
+}
 
 // Alone it gets at least one more delivery: the failures before may have been its neighbours'.
 void MemoryQueue::wait_alone(Entry entry, Deadline due) {

@@ -10,7 +10,8 @@ namespace {
 
 class QueueSource : public DeliverySource {
  public:
-  QueueSource(std::shared_ptr<MemoryQueue> queue, Milliseconds lease) : queue_(std::move(queue)), lease_(lease) {}
+  QueueSource(std::shared_ptr<MemoryQueue> queue, Milliseconds lease)
+      : queue_(std::move(queue)), lease_(lease) {}
   Result<LeasedBatch> exchange(const std::optional<SettledBatch>& settled, std::size_t max_next) override {
     return queue_->exchange(settled, max_next, lease_);
   }
@@ -87,9 +88,9 @@ Result<std::unique_ptr<Subscription>> MemoryTransport::subscribe(const Subscribe
                                       .max_attempts = (*queue)->spec().max_attempts,
                                       .poll = settings_.poll,
                                       .back_off = settings_.back_off};
-  return std::unique_ptr<Subscription>(std::make_unique<DeliveryLoop>(
-      settings, std::make_unique<QueueSource>(*queue, options.lease), (*queue)->wake_up(), std::move(handler),
-      logger_, random_));
+  return std::unique_ptr<Subscription>(
+      std::make_unique<DeliveryLoop>(settings, std::make_unique<QueueSource>(*queue, options.lease),
+                                     (*queue)->wake_up(), std::move(handler), logger_, random_));
 }
 
 Result<MemoryTransport::Queue> MemoryTransport::find(const QueueName& name) const {

@@ -36,7 +36,8 @@ class CrashTest : public CppUnit::TestFixture {
   void publish(int count, int deadly) {
     std::vector<Message> batch;
     for (int i = 0; i < count; ++i) {
-      batch.push_back({EventId("m-" + std::to_string(i)), "key", i == deadly ? "\"kill\"" : "\"harmless\"", "", 0ms});
+      batch.push_back(
+          {EventId("m-" + std::to_string(i)), "key", i == deadly ? "\"kill\"" : "\"harmless\"", "", 0ms});
     }
     for (const auto& answer : transport_.publish(batch, Deadline::max())) {
       CPPUNIT_ASSERT(answer.outcome == PublishOutcome::Confirmed);

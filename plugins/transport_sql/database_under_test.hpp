@@ -9,9 +9,8 @@
 
 namespace penstock::transport_sql {
 
-inline constexpr SqlTransportSettings kQuickSettings{.max_body_bytes = 1 << 20,
-                                                     .poll = Milliseconds(50),
-                                                     .back_off = {Milliseconds(10), Milliseconds(50)}};
+inline constexpr SqlTransportSettings kQuickSettings{
+    .max_body_bytes = 1 << 20, .poll = Milliseconds(50), .back_off = {Milliseconds(10), Milliseconds(50)}};
 
 inline std::shared_ptr<sql::Database> open_database(const std::filesystem::path& file) {
   auto database = sql::Database::open({.path = file});

@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
   testkit::RealClock clock;
   testkit::SeededRandom random(static_cast<std::uint64_t>(getpid()));
   testkit::RecordingLogger logger;
-  transport_sql::SqlTransport transport({.max_body_bytes = 1'000, .poll = 20ms, .back_off = {10ms, 20ms}}, *database,
-                                        clock, random, logger);
+  transport_sql::SqlTransport transport({.max_body_bytes = 1'000, .poll = 20ms, .back_off = {10ms, 20ms}},
+                                        *database, clock, random, logger);
   const QueueName queue("work");
   const auto subscription = transport.subscribe({.queue = queue, .lease = 200ms}, handle);
   if (!subscription) {

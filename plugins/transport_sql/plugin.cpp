@@ -42,7 +42,8 @@ class TransportSql : public Plugin {
   Result<void> stop(Deadline deadline) override {
     const bool ended = !watcher_ || watcher_->stop(deadline);
     watcher_.reset();
-    if (!ended) return Error{ErrorCode::Timeout, "transport_sql: the database did not answer by the deadline"};
+    if (!ended)
+      return Error{ErrorCode::Timeout, "transport_sql: the database did not answer by the deadline"};
     return {};
   }
 
@@ -68,7 +69,8 @@ class TransportSql : public Plugin {
     const auto status = migrator_->status();
     if (!status) return probe_->not_ready(status.error().message);
     if (!status->pending.empty()) {
-      return probe_->not_ready("schema step " + status->pending.front() + " is pending; run `penstock migrate`");
+      return probe_->not_ready("schema step " + status->pending.front() +
+                               " is pending; run `penstock migrate`");
     }
     probe_->ready();
   }

@@ -45,7 +45,8 @@ class PluginTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(plugin_.start().ok());
     CPPUNIT_ASSERT_MESSAGE(state(), state().find("penstock migrate") != std::string::npos);
     const auto database = sql::Database::open({.path = dir_.path() / "penstock.db"});
-    CPPUNIT_ASSERT(sql::Migrator(**database, std::string(PENSTOCK_SHARE_DIR) + "/schema/sqlite").migrate().ok());
+    CPPUNIT_ASSERT(
+        sql::Migrator(**database, std::string(PENSTOCK_SHARE_DIR) + "/schema/sqlite").migrate().ok());
     CPPUNIT_ASSERT(testkit::wait_until([&] { return state().empty(); }));
     CPPUNIT_ASSERT(plugin_.stop().ok());
   }

@@ -8,23 +8,26 @@
 namespace penstock::transport_sql {
 namespace {
 
-using DueRows = std::vector<std::tuple<std::int64_t, std::string, std::string, std::string, std::string, std::int64_t,
-                                       std::int64_t, std::string>>;
+using DueRows = std::vector<std::tuple<std::int64_t, std::string, std::string, std::string, std::string,
+                                       std::int64_t, std::int64_t, std::string>>;
 
 template <class... Parameters>
 DueRows query_due(sql::Transaction& tx, const std::string& text, Parameters... parameters) {
-  return tx.query<std::int64_t, std::string, std::string, std::string, std::string, std::int64_t, std::int64_t,
-                  std::string>(text, parameters...);
+  return tx.query<std::int64_t, std::string, std::string, std::string, std::string, std::int64_t,
+                  std::int64_t, std::string>(text, parameters...);
 }
 
-const std::string& visible_at(const DueRows& rows) { return std::get<7>(rows.front()); }
+const std::string& visible_at(const DueRows& rows) {
+  return std::get<7>(rows.front());
+}
 
 LeasedBatch to_batch(const LeaseToken& token, DueRows rows) {
   LeasedBatch batch{token, {}, {}, Milliseconds(0)};
   for (auto& [number, id, routing_key, body, trace, attempts, published_ms, visible] : rows) {
     batch.keys.push_back(number);
-    batch.deliveries.push_back({EventId(std::move(id)), std::move(routing_key), std::move(body), std::move(trace),
-                                static_cast<std::uint32_t>(attempts + 1), TimePoint(Milliseconds(published_ms))});
+    batch.deliveries.push_back({EventId(std::move(id)), std::move(routing_key), std::move(body),
+                                std::move(trace), static_cast<std::uint32_t>(attempts + 1),
+                                TimePoint(Milliseconds(published_ms))});
   }
   return batch;
 }
@@ -47,7 +50,8 @@ Result<LeasedBatch> QueueSource::exchange(const std::optional<SettledBatch>& set
 // An empty batch that says when the next message may be due; zero when it is.
 Result<LeasedBatch> QueueSource::look_ahead() {
   return database_->read([&](sql::Transaction& tx) -> Result<LeasedBatch> {
-    const auto rows = tx.query<std::optional<std::int64_t>>(statements_->next_due, queue_.id, queue_.id, queue_.id);
+    const auto rows =
+        tx.query<std::optional<std::int64_t>>(statements_->next_due, queue_.id, queue_.id, queue_.id);
     LeasedBatch empty;
     const auto& due_in = std::get<0>(rows.at(0));
     if (due_in) empty.next_in = Milliseconds(std::max<std::int64_t>(0, *due_in));
@@ -62,12 +66,16 @@ void QueueSource::settle(sql::Transaction& tx, const SettledBatch& settled) cons
     const auto key = settled.batch.keys[i];
     const auto& verdict = settled.verdicts[i];
     switch (verdict.kind) {
-      case VerdictKind::Done: done.add(key); break;
-      case VerdictKind::Dead: dead.add(key, token, verdict.reason); break;
+      case VerdictKind::Done:
+        done.add(key);
+        break;
+      case VerdictKind::Dead:
+        dead.add(key, token, verdict.reason);
+        break;
       case VerdictKind::Retry:
       case VerdictKind::RetryAlone:
-        retry.add(key, token, verdict.kind == VerdictKind::RetryAlone ? 1 : 0, verdict.after.count(), verdict.reason,
-                  queue_.max_attempts - 1);
+        retry.add(key, token, verdict.kind == VerdictKind::RetryAlone ? 1 : 0, verdict.after.count(),
+                  verdict.reason, queue_.max_attempts - 1);
     }
   }
   if (!done.empty()) tx.execute(statements_->done, token.str(), done.take());
@@ -76,8 +84,10 @@ void QueueSource::settle(sql::Transaction& tx, const SettledBatch& settled) cons
 }
 
 // Suspects stand in the same line as the others, by the time they became due.
-LeasedBatch QueueSource::lease_due(sql::Transaction& tx, const LeaseToken& token, std::size_t max_next) const {
-  auto [expired, suspects] = tx.query<std::int64_t, std::int64_t>(statements_->look, queue_.id, queue_.id).at(0);
+LeasedBatch QueueSource::lease_due(sql::Transaction& tx, const LeaseToken& token,
+                                   std::size_t max_next) const {
+  auto [expired, suspects] =
+      tx.query<std::int64_t, std::int64_t>(statements_->look, queue_.id, queue_.id).at(0);
   if (expired > 0) reclaim_expired(tx);
   auto due = query_due(tx, statements_->due_messages, queue_.id, static_cast<std::int64_t>(max_next));
   if (expired + suspects > 0) {
@@ -93,8 +103,9 @@ LeasedBatch QueueSource::lease_due(sql::Transaction& tx, const LeaseToken& token
 }
 
 void QueueSource::reclaim_expired(sql::Transaction& tx) const {
-  const auto reason = "gave up after " + std::to_string(queue_.max_attempts) +
-                      " deliveries; the last was not settled before its lease ran out: its process died or hung";
+  const auto reason =
+      "gave up after " + std::to_string(queue_.max_attempts) +
+      " deliveries; the last was not settled before its lease ran out: its process died or hung";
   const auto most = queue_.max_attempts - 1;
   tx.execute(statements_->park_expired, reason, queue_.id, queue_.max_attempts);
   tx.execute(statements_->reclaim, most, most, queue_.id);

@@ -20,8 +20,8 @@ struct QueueRow {
 
 class QueueSource : public DeliverySource {
  public:
-  QueueSource(std::shared_ptr<sql::Database> database, std::shared_ptr<const Statements> statements, QueueRow queue,
-              Milliseconds lease, Random& random)
+  QueueSource(std::shared_ptr<sql::Database> database, std::shared_ptr<const Statements> statements,
+              QueueRow queue, Milliseconds lease, Random& random)
       : database_(std::move(database)),
         statements_(std::move(statements)),
         queue_(queue),

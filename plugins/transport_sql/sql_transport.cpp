@@ -23,14 +23,15 @@ Bindings read_bindings(sql::Transaction& tx, const std::string& text) {
   return bindings;
 }
 
-std::vector<PublishAnswer> same_for_all(std::size_t count, PublishOutcome outcome, const std::string& detail) {
+std::vector<PublishAnswer> same_for_all(std::size_t count, PublishOutcome outcome,
+                                        const std::string& detail) {
   return std::vector<PublishAnswer>(count, PublishAnswer{outcome, detail});
 }
 
 }  // namespace
 
-SqlTransport::SqlTransport(SqlTransportSettings settings, std::shared_ptr<sql::Database> database, Clock& clock,
-                           Random& random, Logger& logger)
+SqlTransport::SqlTransport(SqlTransportSettings settings, std::shared_ptr<sql::Database> database,
+                           Clock& clock, Random& random, Logger& logger)
     : settings_(settings),
       database_(std::move(database)),
       statements_(std::make_shared<const Statements>(database_->dialect())),
@@ -82,7 +83,8 @@ Result<QueueRow> SqlTransport::find(sql::Transaction& tx, const QueueName& name)
 std::vector<PublishAnswer> SqlTransport::publish(std::span<const Message> messages, Deadline deadline) {
   if (messages.empty()) return {};
   if (clock_.steady_now() >= deadline) {
-    return same_for_all(messages.size(), PublishOutcome::Refused, "the deadline had passed; nothing was stored");
+    return same_for_all(messages.size(), PublishOutcome::Refused,
+                        "the deadline had passed; nothing was stored");
   }
   auto published = database_->write([&](sql::Transaction& tx) { return store(tx, messages); });
   if (!published) {
@@ -94,7 +96,8 @@ std::vector<PublishAnswer> SqlTransport::publish(std::span<const Message> messag
   return std::move(published->answers);
 }
 
-Result<SqlTransport::Published> SqlTransport::store(sql::Transaction& tx, std::span<const Message> messages) const {
+Result<SqlTransport::Published> SqlTransport::store(sql::Transaction& tx,
+                                                    std::span<const Message> messages) const {
   const auto bindings = read_bindings(tx, statements_->all_bindings);
   Published published;
   sql::JsonRows rows;
@@ -172,8 +175,9 @@ Result<std::vector<DeadLetter>> SqlTransport::list(const QueueName& name, std::s
     auto rows = tx.query<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t>(
         statements_->list_dead, queue->id, static_cast<std::int64_t>(limit));
     for (auto& [id, routing_key, body, reason, attempts, parked_ms] : rows) {
-      letters.push_back({EventId(std::move(id)), name, std::move(routing_key), std::move(body), std::move(reason),
-                         static_cast<std::uint32_t>(attempts), TimePoint(Milliseconds(parked_ms))});
+      letters.push_back({EventId(std::move(id)), name, std::move(routing_key), std::move(body),
+                         std::move(reason), static_cast<std::uint32_t>(attempts),
+                         TimePoint(Milliseconds(parked_ms))});
     }
     return letters;
   });

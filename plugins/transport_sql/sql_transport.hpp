@@ -26,8 +26,8 @@ struct SqlTransportSettings {
 class SqlTransport : public Transport, public DeadLetters {
  public:
   // Does no I/O. Clock, random and logger must outlive it and its subscriptions.
-  SqlTransport(SqlTransportSettings settings, std::shared_ptr<sql::Database> database, Clock& clock, Random& random,
-               Logger& logger);
+  SqlTransport(SqlTransportSettings settings, std::shared_ptr<sql::Database> database, Clock& clock,
+               Random& random, Logger& logger);
 
   TransportTraits traits() const override { return {}; }
   Result<void> declare(const Topology& topology) override;

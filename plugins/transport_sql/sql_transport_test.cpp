@@ -24,7 +24,8 @@ class SqlTransportTest : public CppUnit::TestFixture {
   CPPUNIT_TEST(done_messages_leave_no_rows);
   CPPUNIT_TEST_SUITE_END();
 
-  static constexpr SqlTransportSettings kNoPolling{.max_body_bytes = 1'000, .poll = 10min, .back_off = {10ms, 20ms}};
+  static constexpr SqlTransportSettings kNoPolling{
+      .max_body_bytes = 1'000, .poll = 10min, .back_off = {10ms, 20ms}};
 
   DatabaseUnderTest database_;
   testkit::RealClock clock_;
@@ -86,7 +87,8 @@ class SqlTransportTest : public CppUnit::TestFixture {
   }
 
   void same_id_is_stored_once_even_when_parked() {
-    // After an unknown outcome the publisher sends again: a copy in the queue, or among the parked, is enough.
+    // After an unknown outcome the publisher sends again: a copy in the queue, or among the parked, is
+    // enough.
     confirm("m-1");
     confirm("m-1");
     CPPUNIT_ASSERT_EQUAL(std::uint64_t(1), transport_.depth(queue_)->ready);
@@ -109,7 +111,8 @@ class SqlTransportTest : public CppUnit::TestFixture {
   void missing_tables_refuse_with_a_reason() {
     // A start before the migration must neither crash nor pretend.
     testkit::TempDir dir;
-    SqlTransport bare(kNoPolling, *sql::Database::open({.path = dir.path() / "bare.db"}), clock_, random_, logger_);
+    SqlTransport bare(kNoPolling, *sql::Database::open({.path = dir.path() / "bare.db"}), clock_, random_,
+                      logger_);
     const auto answer = publish(bare, "m-1");
     CPPUNIT_ASSERT(answer.outcome == PublishOutcome::Refused);
     CPPUNIT_ASSERT_MESSAGE(answer.detail, answer.detail.find("transport_binding") != std::string::npos);
@@ -121,18 +124,20 @@ class SqlTransportTest : public CppUnit::TestFixture {
     // A statement that scans gets slower with every waiting message, just when there is no time for it.
     const Statements all(database_.get()->dialect());
     for (const auto* text : {&all.next_due, &all.look, &all.due_messages, &all.due_suspect, &all.park_expired,
-                             &all.reclaim, &all.lease, &all.hand_back, &all.done, &all.retry, &all.dead, &all.depth,
-                             &all.oldest, &all.list_dead, &all.replay, &all.drop}) {
+                             &all.reclaim, &all.lease, &all.hand_back, &all.done, &all.retry, &all.dead,
+                             &all.depth, &all.oldest, &all.list_dead, &all.replay, &all.drop}) {
       const auto plan = database_.get()->read([&](sql::Transaction& tx) -> Result<std::string> {
         std::string lines;
-        for (auto& [id, parent, unused, detail] : tx.query<std::int64_t, std::int64_t, std::int64_t, std::string>(
-                 "EXPLAIN QUERY PLAN " + with_literals(*text))) {
+        for (auto& [id, parent, unused, detail] :
+             tx.query<std::int64_t, std::int64_t, std::int64_t, std::string>("EXPLAIN QUERY PLAN " +
+                                                                             with_literals(*text))) {
           lines += detail + "\n";
         }
         return lines;
       });
       CPPUNIT_ASSERT_MESSAGE(plan ? "" : plan.error().message, plan.ok());
-      CPPUNIT_ASSERT_MESSAGE(*text + "\n" + *plan, plan->find("SEARCH transport_message") != std::string::npos);
+      CPPUNIT_ASSERT_MESSAGE(*text + "\n" + *plan,
+                             plan->find("SEARCH transport_message") != std::string::npos);
       CPPUNIT_ASSERT_MESSAGE(*text + "\n" + *plan, plan->find("SCAN transport_message") == std::string::npos);
     }
   }

@@ -22,24 +22,26 @@ std::string due(const Dialect& d, int suspect, const std::string& limit) {
 }
 
 std::string add_messages(const Dialect& d) {
-  const auto rows = d.rows({{"queue", RowType::Integer}, {"id"}, {"routed"}, {"content"}, {"traced"},
-                            {"wait", RowType::Integer}});
-  return d.insert_skipping("transport_message",
-                           "queue_id, message_id, routing_key, body, trace, state, attempts, suspect, visible_at, "
-                           "reason, published_at",
-                           "SELECT r.queue, r.id, r.routed, r.content, r.traced, 'READY', 0, 0, " +
-                               d.after(d.now(), "r.wait") + ", '', " + d.now() + " FROM " + rows + " ORDER BY r.i");
+  const auto rows = d.rows(
+      {{"queue", RowType::Integer}, {"id"}, {"routed"}, {"content"}, {"traced"}, {"wait", RowType::Integer}});
+  return d.insert_skipping(
+      "transport_message",
+      "queue_id, message_id, routing_key, body, trace, state, attempts, suspect, visible_at, "
+      "reason, published_at",
+      "SELECT r.queue, r.id, r.routed, r.content, r.traced, 'READY', 0, 0, " + d.after(d.now(), "r.wait") +
+          ", '', " + d.now() + " FROM " + rows + " ORDER BY r.i");
 }
 
 std::string next_due(const Dialect& d) {
-  return "SELECT " + d.epoch_ms("MIN(at)") + " - " + d.epoch_ms(d.now()) + " FROM (SELECT MIN(visible_at) AS at" +
-         in_state("READY") + " AND suspect = 0 UNION ALL SELECT MIN(visible_at)" + in_state("READY") +
+  return "SELECT " + d.epoch_ms("MIN(at)") + " - " + d.epoch_ms(d.now()) +
+         " FROM (SELECT MIN(visible_at) AS at" + in_state("READY") +
+         " AND suspect = 0 UNION ALL SELECT MIN(visible_at)" + in_state("READY") +
          " AND suspect = 1 UNION ALL SELECT MIN(lease_until)" + in_state("LEASED") + ") soonest";
 }
 
 std::string look(const Dialect& d) {
-  return "SELECT (SELECT COUNT(*)" + in_state("LEASED") + " AND lease_until <= " + d.now() + "), (SELECT COUNT(*)" +
-         in_state("READY") + " AND suspect = 1 AND visible_at <= " + d.now() + ")";
+  return "SELECT (SELECT COUNT(*)" + in_state("LEASED") + " AND lease_until <= " + d.now() +
+         "), (SELECT COUNT(*)" + in_state("READY") + " AND suspect = 1 AND visible_at <= " + d.now() + ")";
 }
 
 std::string park_expired(const Dialect& d) {
@@ -50,7 +52,8 @@ std::string park_expired(const Dialect& d) {
 
 // A message that had company gets at least one delivery alone, whatever it has been through.
 std::string reclaim(const Dialect& d) {
-  return "UPDATE transport_message SET state = 'READY', attempts = CASE WHEN suspect = 0 AND attempts > ? THEN ? "
+  return "UPDATE transport_message SET state = 'READY', attempts = CASE WHEN suspect = 0 AND attempts > ? "
+         "THEN ? "
          "ELSE attempts END, suspect = 1, visible_at = lease_until, " +
          kNoLease + " WHERE queue_id = ? AND state = 'LEASED' AND lease_until <= " + d.now();
 }
@@ -64,23 +67,24 @@ constexpr std::string_view kMine =
     "transport_message.lease_token = r.token";
 
 std::string retry(const Dialect& d) {
-  return d.update_from("transport_message",
-                       {{"state", "'READY'"},
-                        {"attempts",
-                         "CASE WHEN r.alone = 1 AND transport_message.suspect = 0 AND transport_message.attempts > "
-                         "r.most THEN r.most ELSE transport_message.attempts END"},
-                        {"suspect", "r.alone"},
-                        {"visible_at", d.after(d.now(), "r.wait")},
-                        {"reason", "r.said"},
-                        {"lease_token", "NULL"},
-                        {"lease_until", "NULL"}},
-                       d.rows({{"number", RowType::Integer},
-                               {"token"},
-                               {"alone", RowType::Integer},
-                               {"wait", RowType::Integer},
-                               {"said"},
-                               {"most", RowType::Integer}}),
-                       kMine);
+  return d.update_from(
+      "transport_message",
+      {{"state", "'READY'"},
+       {"attempts",
+        "CASE WHEN r.alone = 1 AND transport_message.suspect = 0 AND transport_message.attempts > "
+        "r.most THEN r.most ELSE transport_message.attempts END"},
+       {"suspect", "r.alone"},
+       {"visible_at", d.after(d.now(), "r.wait")},
+       {"reason", "r.said"},
+       {"lease_token", "NULL"},
+       {"lease_until", "NULL"}},
+      d.rows({{"number", RowType::Integer},
+              {"token"},
+              {"alone", RowType::Integer},
+              {"wait", RowType::Integer},
+              {"said"},
+              {"most", RowType::Integer}}),
+      kMine);
 }
 
 std::string dead(const Dialect& d) {
@@ -99,7 +103,8 @@ std::string depth(const Dialect& d) {
   const auto ready = in_state("READY") + " AND suspect IN (0, 1) AND visible_at ";
   const auto leased = in_state("LEASED") + " AND lease_until ";
   return "SELECT " + count(ready + "<= " + d.now()) + ", " + count(ready + "> " + d.now()) + ", " +
-         count(leased + "> " + d.now()) + ", " + count(leased + "<= " + d.now()) + ", " + count(in_state("DEAD"));
+         count(leased + "> " + d.now()) + ", " + count(leased + "<= " + d.now()) + ", " +
+         count(in_state("DEAD"));
 }
 
 }  // namespace
@@ -119,11 +124,14 @@ Statements::Statements(const Dialect& d)
       reclaim(transport_sql::reclaim(d)),
       due_suspect(due(d, 1, "1")),
       due_messages(due(d, 0, "?")),
-      lease("UPDATE transport_message SET state = 'LEASED', attempts = attempts + 1, lease_token = ?, lease_until = " +
-            d.after(d.now(), "?") + " WHERE message_no IN " + numbers(d)),
+      lease(
+          "UPDATE transport_message SET state = 'LEASED', attempts = attempts + 1, lease_token = ?, "
+          "lease_until = " +
+          d.after(d.now(), "?") + " WHERE message_no IN " + numbers(d)),
       hand_back("UPDATE transport_message SET state = 'READY', attempts = attempts - 1, " + kNoLease +
                 " WHERE queue_id = ? AND state = 'LEASED' AND lease_token = ?"),
-      done("DELETE FROM transport_message WHERE state = 'LEASED' AND lease_token = ? AND message_no IN " + numbers(d)),
+      done("DELETE FROM transport_message WHERE state = 'LEASED' AND lease_token = ? AND message_no IN " +
+           numbers(d)),
       retry(transport_sql::retry(d)),
       dead(transport_sql::dead(d)),
       depth(transport_sql::depth(d)),
@@ -131,8 +139,9 @@ Statements::Statements(const Dialect& d)
              " AND suspect IN (0, 1) AND visible_at <= " + d.now()),
       list_dead("SELECT message_id, routing_key, body, reason, attempts, " + d.epoch_ms("parked_at") +
                 in_state("DEAD") + " ORDER BY parked_at, message_no LIMIT ?"),
-      replay("UPDATE transport_message SET state = 'READY', attempts = 0, suspect = 1, visible_at = " + d.now() +
-             ", reason = '', parked_at = NULL WHERE queue_id = ? AND message_id = ? AND state = 'DEAD'"),
+      replay(
+          "UPDATE transport_message SET state = 'READY', attempts = 0, suspect = 1, visible_at = " + d.now() +
+          ", reason = '', parked_at = NULL WHERE queue_id = ? AND message_id = ? AND state = 'DEAD'"),
       drop("DELETE FROM transport_message WHERE queue_id = ? AND message_id = ? AND state = 'DEAD'") {}
 
 }  // namespace penstock::transport_sql

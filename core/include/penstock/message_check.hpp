@@ -43,7 +43,8 @@ inline bool is_storable_text(std::string_view text) {
 // Why a message is refused; empty when it is not.
 inline std::string problem_of(const Message& message, std::size_t max_body_bytes) {
   const auto too_long = [](const char* part, std::size_t found, std::size_t allowed) {
-    return std::string(part) + " of " + std::to_string(found) + " bytes; allowed are " + std::to_string(allowed);
+    return std::string(part) + " of " + std::to_string(found) + " bytes; allowed are " +
+           std::to_string(allowed);
   };
   if (message.id.empty()) return "no message id";
   if (message.id.str().size() > kMaxMessageIdBytes) {

@@ -44,12 +44,13 @@ inline Result<void> check_topology(const Topology& topology) {
 // Errors: Conflict names the queue, the setting and both values.
 inline Result<void> check_agreement(const QueueSpec& existing, const QueueSpec& declared) {
   const auto conflict = [&](const std::string& setting, const std::string& found, const std::string& wanted) {
-    return Error{ErrorCode::Conflict, "queue " + declared.name.str() + " exists with " + setting + " " + found +
-                                          ", declared is " + wanted +
+    return Error{ErrorCode::Conflict, "queue " + declared.name.str() + " exists with " + setting + " " +
+                                          found + ", declared is " + wanted +
                                           "; declare what exists, or remove the queue when it is empty"};
   };
   if (existing.max_attempts != declared.max_attempts) {
-    return conflict("max_attempts", std::to_string(existing.max_attempts), std::to_string(declared.max_attempts));
+    return conflict("max_attempts", std::to_string(existing.max_attempts),
+                    std::to_string(declared.max_attempts));
   }
   for (const auto& key : existing.routing_keys) {
     const auto& wanted = declared.routing_keys;

@@ -65,11 +65,13 @@ class MeasuredGate : public StockGate {
   static std::size_t index(ReserveOutcome outcome) { return static_cast<std::size_t>(outcome); }
 
   static Histogram& duration(Metrics& metrics, std::string_view operation) {
-    return metrics.histogram("penstock_stock_gate_duration_seconds", "Duration of one call of the stock gate.",
+    return metrics.histogram("penstock_stock_gate_duration_seconds",
+                             "Duration of one call of the stock gate.",
                              {{"operation", std::string(operation)}}, kDurationBuckets);
   }
   static Counter& outcomes(Metrics& metrics, std::string_view outcome) {
-    return metrics.counter("penstock_reservations_total", "Reserve requests answered by the stock gate, by outcome.",
+    return metrics.counter("penstock_reservations_total",
+                           "Reserve requests answered by the stock gate, by outcome.",
                            {{"outcome", std::string(outcome)}});
   }
 
@@ -86,8 +88,10 @@ class MeasuredGate : public StockGate {
     std::array<std::size_t, kOutcomes> counts{};
     std::size_t errors = 0;
     for (const auto& answer : answers) {
-      if (answer) ++counts[index(answer->outcome)];
-      else ++errors;
+      if (answer)
+        ++counts[index(answer->outcome)];
+      else
+        ++errors;
     }
     for (std::size_t i = 0; i < kOutcomes; ++i) {
       if (counts[i] > 0) by_outcome_[i]->add(static_cast<double>(counts[i]));

@@ -35,7 +35,8 @@ class ContractSuite : public CppUnit::TestFactory {
     CppUnit::TestFactoryRegistry::getRegistry().registerFactory(this);
   }
   ~ContractSuite() override {
-    if (CppUnit::TestFactoryRegistry::isValid()) CppUnit::TestFactoryRegistry::getRegistry().unregisterFactory(this);
+    if (CppUnit::TestFactoryRegistry::isValid())
+      CppUnit::TestFactoryRegistry::getRegistry().unregisterFactory(this);
   }
   ContractSuite(const ContractSuite&) = delete;
   ContractSuite& operator=(const ContractSuite&) = delete;
