@@ -78,6 +78,10 @@ class OrderApiTest : public CppUnit::TestFixture {
   testkit::FakeStockGate gate_;
   testkit::FakeOrderStore store_;
   testkit::FakeStockBooks books_;
+  // What the hooks use while the API's threads run.
+  Barrier barrier_;
+  std::atomic<std::int64_t> pending_{0};
+  std::atomic<bool> loaded_{false};
   std::unique_ptr<OrderApi> api_;
 
  public:
@@ -321,16 +325,15 @@ class OrderApiTest : public CppUnit::TestFixture {
 
   void a_full_lane_answers_503_backlog() {
     // Memory stays flat and those inside keep their turn.
-    Barrier barrier;
     gate_.on_reserve = [&](const ReserveRequest& request) {
-      barrier.wait();
+      barrier_.wait();
       return ReserveAnswer{ReserveOutcome::Reserved, request.order_no, {}};
     };
     OrderApiSettings small;
     small.accept_max_queue = 1;
     start(small);
     auto working = std::async(std::launch::async, [&] { return order(kOrder); });
-    CPPUNIT_ASSERT(wait_until([&] { return barrier.waiting() == 1; }));
+    CPPUNIT_ASSERT(wait_until([&] { return barrier_.waiting() == 1; }));
     auto queued = std::async(std::launch::async, [&] { return order(kOrder); });
     // Until the queue has its one request, refused ones are only those that come too late for it.
     HttpResponse refused;
@@ -343,7 +346,7 @@ class OrderApiTest : public CppUnit::TestFixture {
     }));
     assert_problem(503, "BACKLOG", refused);
     CPPUNIT_ASSERT(!header(refused, "Retry-After").empty());
-    barrier.open();
+    barrier_.open();
     CPPUNIT_ASSERT_EQUAL(202, working.get().status);
     const auto late = queued.get().status;
     CPPUNIT_ASSERT(late == 202 || late == 503);
@@ -352,10 +355,10 @@ class OrderApiTest : public CppUnit::TestFixture {
 
   void an_outbox_over_its_backlog_answers_503_until_it_drains() {
     // A broker that is away must not fill the disk; dead events are no backlog.
-    std::atomic<std::int64_t> pending{11};
+    pending_ = 11;
     books_.on_figures = [&] {
       StoreFigures figures;
-      figures.outbox = {{"NEW", pending.load()}, {"DEAD", 1'000}};
+      figures.outbox = {{"NEW", pending_.load()}, {"DEAD", 1'000}};
       return figures;
     };
     OrderApiSettings small;
@@ -364,7 +367,7 @@ class OrderApiTest : public CppUnit::TestFixture {
     start(small);
     CPPUNIT_ASSERT(wait_until([&] { return order(kOrder).status == 503; }));
     assert_problem(503, "BACKLOG", order(kOrder));
-    pending = 10;
+    pending_ = 10;
     CPPUNIT_ASSERT(wait_until([&] { return order(kOrder).status == 202; }));
     CPPUNIT_ASSERT(context_->logger().contains("warn intake_backlog_reached pending=11 max_backlog=10"));
   }
@@ -387,35 +390,33 @@ class OrderApiTest : public CppUnit::TestFixture {
 
   void a_gate_that_is_not_loaded_shows_in_health() {
     // Readiness follows the gate: not loaded, loaded.
-    std::atomic<bool> loaded{false};
     gate_.on_snapshot = [&]() -> Result<std::vector<SkuSnapshot>> {
-      if (loaded) return std::vector<SkuSnapshot>{};
+      if (loaded_) return std::vector<SkuSnapshot>{};
       return Error{ErrorCode::NotLoaded, "not loaded"};
     };
     OrderApiSettings quick;
     quick.gate_poll = Milliseconds(2);
     start(quick);
     CPPUNIT_ASSERT(wait_until([&] { return context_->health().state("stock_gate") == "not loaded"; }));
-    loaded = true;
+    loaded_ = true;
     CPPUNIT_ASSERT(wait_until([&] { return context_->health().state("stock_gate").empty(); }));
   }
 
   void stopping_finishes_what_was_taken_and_refuses_the_rest() {
     // An order that was taken in must not lose its answer to a restart.
-    Barrier barrier;
     store_.on_accept = [&](const NewOrder& row) {
-      barrier.wait();
+      barrier_.wait();
       return AcceptAnswer{AcceptOutcome::Accepted, row.order_no};
     };
     start();
     auto taken = std::async(std::launch::async, [&] { return order(kOrder); });
-    CPPUNIT_ASSERT(wait_until([&] { return barrier.waiting() == 1; }));
+    CPPUNIT_ASSERT(wait_until([&] { return barrier_.waiting() == 1; }));
     auto stopped = std::async(std::launch::async, [&] {
       return api_->stop(std::chrono::steady_clock::now() + std::chrono::seconds(10)).ok();
     });
     CPPUNIT_ASSERT(wait_until([&] { return order(kOrder, Milliseconds(50)).status == 503; }));
     assert_problem(503, "STOPPING", order(kOrder));
-    barrier.open();
+    barrier_.open();
     CPPUNIT_ASSERT_EQUAL(202, taken.get().status);
     CPPUNIT_ASSERT(stopped.get());
     assert_problem(503, "STOPPING", call({HttpMethod::Get, "/api/orders/o1", "", {{"X-User-Id", "u"}}, {}}));

@@ -28,7 +28,7 @@ struct WatchRequest {
 
 struct OrderWatcherSettings {
   Milliseconds every{200};
-  std::size_t max_watched = 2'000;
+  std::size_t max_watched = 1'000;
   std::size_t max_batch = 500;  // orders per query
 };
 

@@ -283,7 +283,7 @@ class OrderWatcherTest : public CppUnit::TestFixture {
   }
 
  private:
-  static OrderWatcherSettings settings() { return {Milliseconds(2), 2'000, 10}; }
+  static OrderWatcherSettings settings() { return {Milliseconds(2), 1'000, 10}; }
 
   void move(std::int64_t sequence, const std::string& order, OrderStatus to) {
     const std::lock_guard lock(mutex_);
