@@ -85,8 +85,7 @@ Acceptance::Acceptance(Tables& tables)
           "INSERT INTO order_move(order_no, from_status, to_status, actor, reason, moved_at) SELECT "
           "r.order_no, "
           "NULL, 'PROCESSING', 'user', '', " +
-          tables.database.dialect().now() + " FROM " + order_rows(tables.database.dialect()) +
-          " ORDER BY r.i") {}
+          tables.database.dialect().now() + " FROM " + order_rows(tables.database.dialect())) {}
 
 std::vector<Result<AcceptAnswer>> Acceptance::accept(std::span<const NewOrder> orders) {
   return run_batch<AcceptAnswer>(orders, [&](std::span<const NewOrder> part) { return accept_batch(part); });

@@ -34,8 +34,8 @@ OrderRows::OrderRows(const sql::Dialect& d)
       record_(
           "INSERT INTO order_move(order_no, from_status, to_status, actor, reason, moved_at) SELECT r.moved, "
           "r.from_status, r.to_status, r.actor, r.why, " +
-          d.now() + " FROM " + d.rows({{"moved"}, {"from_status"}, {"to_status"}, {"actor"}, {"why"}}) +
-          " ORDER BY r.i") {}
+          d.now() + " FROM " + d.rows({{"moved"}, {"from_status"}, {"to_status"}, {"actor"}, {"why"}}) + "") {
+}
 
 std::vector<std::optional<OrderState>> OrderRows::states(sql::Transaction& tx,
                                                          std::span<const OrderNo> order_nos) const {

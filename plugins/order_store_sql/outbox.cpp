@@ -50,7 +50,7 @@ std::string add_statement(const sql::Dialect& d) {
          d.now() + ", CASE WHEN r.type = '" + std::string(kOrderPayDue) + "' THEN o.pay_deadline ELSE " +
          d.now() + " END, " + d.now() + ", " + d.now() + " FROM " +
          d.rows({{"event_id"}, {"type"}, {"order_no"}, {"body"}}) +
-         " CROSS JOIN order_info o ON o.order_no = r.order_no ORDER BY r.i";
+         " CROSS JOIN order_info o ON o.order_no = r.order_no";
 }
 
 std::string pending_statement(const sql::Dialect& d) {
