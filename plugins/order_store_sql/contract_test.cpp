@@ -1,17 +1,13 @@
 // The order store's contract, run against SQLite.
 #include "penstock/testkit/order_store_contract.hpp"
 
-#include "order_store_sql/sql_order_store.hpp"
-#include "order_store_sql/sql_schema_admin.hpp"
-#include "order_store_sql/sql_stock_books.hpp"
-#include "penstock/testkit/fake_context.hpp"
-#include "penstock/testkit/temp_dir.hpp"
+#include "order_store_sql/store_fixture.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <iostream>
-#include <stdexcept>
+#include <mutex>
 
 namespace penstock::order_store_sql {
 namespace {
@@ -31,23 +27,8 @@ class Subject : public testkit::OrderStoreSubject {
   }
 
  private:
-  struct Opened {
-    explicit Opened(const std::filesystem::path& path)
-        : database(sql::Database::open({.path = path, .session_wait = std::chrono::minutes(1)}).value()),
-          store(*database, random),
-          books(*database) {
-      SqlSchemaAdmin schema(*database, PENSTOCK_SCHEMA_DIR);
-      if (const auto made = schema.migrate(); !made) throw std::runtime_error(made.error().message);
-    }
-
-    testkit::SeededRandom random{1};
-    std::shared_ptr<sql::Database> database;
-    SqlOrderStore store;
-    SqlStockBooks books;
-  };
-
-  Opened& opened() {
-    std::call_once(once_, [this] { opened_ = std::make_unique<Opened>(dir_.path() / "store.db"); });
+  OpenStore& opened() {
+    std::call_once(once_, [this] { opened_ = std::make_unique<OpenStore>(dir_.path() / "store.db"); });
     return *opened_;
   }
 
@@ -63,7 +44,7 @@ class Subject : public testkit::OrderStoreSubject {
 
   testkit::TempDir dir_;
   std::once_flag once_;
-  std::unique_ptr<Opened> opened_;
+  std::unique_ptr<OpenStore> opened_;
 };
 
 const testkit::OrderStoreContract contract("order_store_sql", [] { return std::make_unique<Subject>(); });
