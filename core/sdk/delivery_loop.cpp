@@ -1,5 +1,7 @@
 #include "penstock/delivery_loop.hpp"
 
+#include "penstock/message_check.hpp"
+
 #include <algorithm>
 #include <exception>
 
@@ -109,7 +111,7 @@ std::vector<Verdict> DeliveryLoop::call_handler(std::span<const Delivery> delive
   std::vector<Verdict> verdicts;
   verdicts.reserve(deliveries.size());
   for (std::size_t i = 0; i < deliveries.size(); ++i) {
-    verdicts.push_back(bounded(deliveries[i], std::move(settlements[i])));
+    verdicts.push_back(bounded(deliveries[i], settlements[i]));
   }
   return verdicts;
 }
@@ -126,24 +128,27 @@ std::vector<Verdict> DeliveryLoop::failed(std::span<const Delivery> deliveries, 
   for (const auto& delivery : deliveries) {
     const auto after = wait_before(delivery.attempt, settings_.back_off, random_);
     if (deliveries.size() > 1)
-      verdicts.push_back({VerdictKind::RetryAlone, after, reason});
+      verdicts.push_back({VerdictKind::RetryAlone, after, storable_reason(reason)});
     else
       verdicts.push_back(bounded(delivery, RetryLater{after, reason}));
   }
   return verdicts;
 }
 
-Verdict DeliveryLoop::bounded(const Delivery& delivery, Settlement settlement) const {
-  if (auto* dead = std::get_if<Dead>(&settlement)) return {VerdictKind::Dead, {}, std::move(dead->reason)};
-  auto* retry = std::get_if<RetryLater>(&settlement);
+Verdict DeliveryLoop::bounded(const Delivery& delivery, const Settlement& settlement) const {
+  if (const auto* dead = std::get_if<Dead>(&settlement)) {
+    return {VerdictKind::Dead, {}, storable_reason(dead->reason)};
+  }
+  const auto* retry = std::get_if<RetryLater>(&settlement);
   if (!retry) return {};
   if (delivery.attempt < settings_.max_attempts) {
-    return {VerdictKind::Retry, std::max(retry->after, Milliseconds(0)), std::move(retry->reason)};
+    const auto after = std::clamp(retry->after, Milliseconds(0), kMaxDelay);
+    return {VerdictKind::Retry, after, storable_reason(retry->reason)};
   }
-  return {
-      VerdictKind::Dead,
-      {},
-      "gave up after " + std::to_string(delivery.attempt) + " deliveries; the last said: " + retry->reason};
+  return {VerdictKind::Dead,
+          {},
+          storable_reason("gave up after " + std::to_string(delivery.attempt) +
+                          " deliveries; the last said: " + retry->reason)};
 }
 
 void DeliveryLoop::report(const Error& error) {

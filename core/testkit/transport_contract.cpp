@@ -290,7 +290,7 @@ void unstorable_messages_are_refused_with_a_reason(Subject& subject) {
   // What cannot be stored faithfully must be said, not cut or guessed.
   auto& transport = subject.transport();
   declare(transport);
-  std::vector<Message> batch(7, message("bad"));
+  std::vector<Message> batch(8, message("bad"));
   batch[0].body = std::string(10 << 20, 'x');
   batch[1].body = "\xED\xA0\x80";  // a surrogate
   batch[2].body = "\xC0\xAF";      // an overlong form
@@ -298,13 +298,14 @@ void unstorable_messages_are_refused_with_a_reason(Subject& subject) {
   batch[4].body = "cut \xE2\x98";  // ends inside a character
   batch[5].id = EventId("");
   batch[6].id = EventId(std::string(1'000, 'i'));
+  batch[7].delay = Milliseconds::max();
   batch.push_back(message("good"));
   const auto answers = transport.publish(batch, within(10s));
-  for (std::size_t i = 0; i < 7; ++i) {
+  for (std::size_t i = 0; i < 8; ++i) {
     CPPUNIT_ASSERT_MESSAGE(std::to_string(i), answers[i].outcome == PublishOutcome::Refused);
     CPPUNIT_ASSERT(!answers[i].detail.empty());
   }
-  CPPUNIT_ASSERT(answers[7].outcome == PublishOutcome::Confirmed);
+  CPPUNIT_ASSERT(answers[8].outcome == PublishOutcome::Confirmed);
   CPPUNIT_ASSERT_EQUAL(std::uint64_t(1), depth(transport).ready);
 }
 
@@ -474,6 +475,30 @@ void message_that_fails_its_batch_is_parked_alone(Subject& subject) {
   stop(*subscription);
   CPPUNIT_ASSERT_EQUAL(std::size_t(9), recorder.distinct());
   CPPUNIT_ASSERT_EQUAL(std::string("m-4"), dead(subject)[0].id.str());
+}
+
+void absurd_settlements_harm_nobody(Subject& subject) {
+  // A handler quotes what it was sent and computes its delays; neither may spoil its neighbours' settling.
+  auto& transport = subject.transport();
+  declare(transport);
+  publish(transport, messages(4));
+  Recorder recorder([](const Delivery& delivery) -> Settlement {
+    const auto& id = delivery.id.str();
+    if (id == "m-0") return RetryLater{Milliseconds::max(), "never"};
+    if (id == "m-1") return Dead{std::string("bytes \xFF and \0 and ", 18) + std::string(100'000, 'x')};
+    if (id == "m-2" && delivery.attempt == 1) return RetryLater{Milliseconds::min(), "long ago"};
+    return Done{};
+  });
+  const auto subscription = subscribe(transport, recorder.handler());
+  CPPUNIT_ASSERT(recorder.wait_for(5));
+  CPPUNIT_ASSERT(wait_until([&] {
+    const auto left = depth(transport);
+    return left.delayed == 1 && left.dead == 1 && left.ready + left.unacked == 0;
+  }));
+  stop(*subscription);
+  const auto reason = dead(subject)[0].reason;
+  CPPUNIT_ASSERT(reason.starts_with("bytes ? and ? and "));
+  CPPUNIT_ASSERT(reason.size() < 2'000);
 }
 
 // Dead letters ------------------------------------------------------------------------------------
@@ -834,6 +859,7 @@ constexpr ContractTest<Subject> kTests[] = {
     PENSTOCK_CONTRACT(handler_that_throws_is_tried_again_and_then_parked),
     PENSTOCK_CONTRACT(wrong_number_of_settlements_settles_nothing),
     PENSTOCK_CONTRACT(message_that_fails_its_batch_is_parked_alone),
+    PENSTOCK_CONTRACT(absurd_settlements_harm_nobody),
     PENSTOCK_CONTRACT(dead_message_is_listed_with_its_reason),
     PENSTOCK_CONTRACT(replayed_message_is_delivered_as_if_new),
     PENSTOCK_CONTRACT(replay_by_double_click_replays_once),

@@ -23,6 +23,34 @@ Bindings read_bindings(sql::Transaction& tx, const std::string& text) {
   return bindings;
 }
 
+// Rows for one statement; several when the bodies are large, so that none of them takes much memory.
+class Insert {
+ public:
+  Insert(sql::Transaction& tx, const std::string& text) : tx_(tx), text_(text) {}
+
+  void add(std::int64_t queue_id, const Message& message) {
+    rows_.add(queue_id, message.id, message.routing_key, message.body, message.trace,
+              std::max<std::int64_t>(0, message.delay.count()));
+    bytes_ += message.body.size();
+    if (bytes_ >= kMaxBytes) flush();
+  }
+
+  void flush() {
+    if (rows_.empty()) return;
+    tx_.execute(text_, rows_.take());
+    rows_ = {};
+    bytes_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kMaxBytes = 4 << 20;
+
+  sql::Transaction& tx_;
+  const std::string& text_;
+  sql::JsonRows rows_;
+  std::size_t bytes_ = 0;
+};
+
 std::vector<PublishAnswer> same_for_all(std::size_t count, PublishOutcome outcome,
                                         const std::string& detail) {
   return std::vector<PublishAnswer>(count, PublishAnswer{outcome, detail});
@@ -100,7 +128,7 @@ Result<SqlTransport::Published> SqlTransport::store(sql::Transaction& tx,
                                                     std::span<const Message> messages) const {
   const auto bindings = read_bindings(tx, statements_->all_bindings);
   Published published;
-  sql::JsonRows rows;
+  Insert insert(tx, statements_->add_messages);
   for (const auto& message : messages) {
     if (auto problem = problem_of(message, settings_.max_body_bytes); !problem.empty()) {
       published.answers.push_back({PublishOutcome::Refused, std::move(problem)});
@@ -110,8 +138,7 @@ Result<SqlTransport::Published> SqlTransport::store(sql::Transaction& tx,
     std::string evidence;
     for (auto binding = first; binding != last; ++binding) {
       const auto& [queue_id, queue] = binding->second;
-      rows.add(queue_id, message.id, message.routing_key, message.body, message.trace,
-               std::max<std::int64_t>(0, message.delay.count()));
+      insert.add(queue_id, message);
       published.queues.insert(queue_id);
       evidence += (evidence.empty() ? "stored in " : ", ") + queue;
     }
@@ -122,7 +149,7 @@ Result<SqlTransport::Published> SqlTransport::store(sql::Transaction& tx,
           {PublishOutcome::Returned, "no queue is bound to routing key " + message.routing_key});
     }
   }
-  if (!rows.empty()) tx.execute(statements_->add_messages, rows.take());
+  insert.flush();
   return published;
 }
 

@@ -104,7 +104,7 @@ class DeliveryLoop : public Subscription {
   bool leave(Slot& slot);
   std::vector<Verdict> call_handler(std::span<const Delivery> deliveries);
   std::vector<Verdict> failed(std::span<const Delivery> deliveries, const std::string& reason);
-  Verdict bounded(const Delivery& delivery, Settlement settlement) const;
+  Verdict bounded(const Delivery& delivery, const Settlement& settlement) const;
   void report(const Error& error);
   void hand_back(const LeaseToken& token);
 

@@ -13,6 +13,8 @@ namespace penstock {
 inline constexpr std::size_t kMaxMessageIdBytes = 128;
 inline constexpr std::size_t kMaxRoutingKeyBytes = 128;
 inline constexpr std::size_t kMaxTraceBytes = 256;
+inline constexpr std::size_t kMaxReasonBytes = 1'000;
+inline constexpr Milliseconds kMaxDelay = std::chrono::days(366);
 
 // The length of the well-formed UTF-8 character that `text` begins with; 0 when it begins with none.
 // Overlong forms, surrogates and code points above U+10FFFF are not well-formed.
@@ -40,6 +42,23 @@ inline bool is_storable_text(std::string_view text) {
   return true;
 }
 
+// A reason as it may be stored: what is not well-formed becomes '?', and it ends after kMaxReasonBytes.
+// Reasons quote what others sent, so they can hold anything.
+inline std::string storable_reason(std::string_view reason) {
+  std::string text;
+  while (!reason.empty() && text.size() < kMaxReasonBytes) {
+    const auto length = reason.front() == '\0' ? 0 : utf8_character(reason);
+    if (length == 0) {
+      text += '?';
+      reason.remove_prefix(1);
+    } else {
+      text += reason.substr(0, length);
+      reason.remove_prefix(length);
+    }
+  }
+  return text;
+}
+
 // Why a message is refused; empty when it is not.
 inline std::string problem_of(const Message& message, std::size_t max_body_bytes) {
   const auto too_long = [](const char* part, std::size_t found, std::size_t allowed) {
@@ -55,6 +74,10 @@ inline std::string problem_of(const Message& message, std::size_t max_body_bytes
   }
   if (message.trace.size() > kMaxTraceBytes) return too_long("trace", message.trace.size(), kMaxTraceBytes);
   if (message.body.size() > max_body_bytes) return too_long("body", message.body.size(), max_body_bytes);
+  if (message.delay > kMaxDelay) {
+    return "delay of " + std::to_string(message.delay.count()) + " ms; allowed are " +
+           std::to_string(kMaxDelay.count());
+  }
   for (const auto* text : {&message.id.str(), &message.routing_key, &message.trace, &message.body}) {
     if (!is_storable_text(*text)) return "text that is not UTF-8, or holds U+0000";
   }
