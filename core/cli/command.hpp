@@ -35,8 +35,8 @@ struct Command {
   std::size_t min_arguments = 0;
   std::size_t max_arguments = 0;
   std::span<const OptionSpec> options;
-  std::string_view summary;    // one line for the overview
-  std::string_view help;       // paragraphs for `penstock NAME --help`
+  std::string_view summary;  // one line for the overview
+  std::string_view help;     // paragraphs for `penstock NAME --help`
   int (*run)(const Invocation&) = nullptr;
 };
 

@@ -8,10 +8,13 @@
 namespace penstock::cli {
 namespace {
 
-constexpr OptionSpec kCommonOptions[] = {{"-c", "FILE", ""},   {"--config", "FILE", ""}, {"--set", "KEY=VALUE", ""},
-                                         {"--json", "", ""},   {"--help", "", ""},       {"-h", "", ""}};
+constexpr OptionSpec kCommonOptions[] = {{"-c", "FILE", ""},         {"--config", "FILE", ""},
+                                         {"--set", "KEY=VALUE", ""}, {"--json", "", ""},
+                                         {"--help", "", ""},         {"-h", "", ""}};
 
-std::size_t word_count(std::string_view name) { return name.find(' ') == std::string_view::npos ? 1 : 2; }
+std::size_t word_count(std::string_view name) {
+  return name.find(' ') == std::string_view::npos ? 1 : 2;
+}
 
 class Parser {
  public:
@@ -29,8 +32,10 @@ class Parser {
     invocation_.command = command;
     next_ = word_count(command->name);
     while (next_ < words_.size() && line_.error.empty()) take();
-    if (line_.help) line_.error.clear();
-    else if (line_.error.empty()) finish();
+    if (line_.help)
+      line_.error.clear();
+    else if (line_.error.empty())
+      finish();
     return std::move(line_);
   }
 
@@ -55,7 +60,8 @@ class Parser {
   CommandLine unknown_command() {
     std::vector<std::string> names;
     for (const auto* command : commands_) names.emplace_back(command->name);
-    const auto text = words_.size() > 1 && !words_[1].starts_with('-') ? words_[0] + " " + words_[1] : words_[0];
+    const auto text =
+        words_.size() > 1 && !words_[1].starts_with('-') ? words_[0] + " " + words_[1] : words_[0];
     auto meant = host::nearest(text, names);
     if (meant.empty()) meant = host::nearest(words_[0], names);
     if (meant.empty()) meant = same_group();
@@ -74,9 +80,12 @@ class Parser {
 
   void take() {
     const auto& word = words_[next_++];
-    if (only_arguments_ || word.size() < 2 || word[0] != '-') invocation_.arguments.push_back(word);
-    else if (word == "--") only_arguments_ = true;
-    else take_option(word);
+    if (only_arguments_ || word.size() < 2 || word[0] != '-')
+      invocation_.arguments.push_back(word);
+    else if (word == "--")
+      only_arguments_ = true;
+    else
+      take_option(word);
   }
 
   void take_option(const std::string& word) {
@@ -111,24 +120,30 @@ class Parser {
     for (const auto& option : invocation_.command->options) names.emplace_back(option.name);
     for (const auto& option : kCommonOptions) names.emplace_back(option.name);
     const auto meant = host::nearest(name, names);
-    line_.error = "found " + host::quoted(name) + ", which is no option of " + std::string(invocation_.command->name) +
+    line_.error = "found " + host::quoted(name) + ", which is no option of " +
+                  std::string(invocation_.command->name) +
                   (meant.empty() ? "" : "; did you mean " + meant + "?");
   }
 
   void set(const std::string& name, const std::string& value) {
-    if (name == "-c" || name == "--config") invocation_.sources.files.emplace_back(value);
-    else if (name == "--set") invocation_.sources.overrides.push_back(value);
-    else if (name == "--json") invocation_.json = true;
-    else if (name == "--help" || name == "-h") line_.help = true;
-    else invocation_.options[name] = value;
+    if (name == "-c" || name == "--config")
+      invocation_.sources.files.emplace_back(value);
+    else if (name == "--set")
+      invocation_.sources.overrides.push_back(value);
+    else if (name == "--json")
+      invocation_.json = true;
+    else if (name == "--help" || name == "-h")
+      line_.help = true;
+    else
+      invocation_.options[name] = value;
   }
 
   void finish() {
     const auto& command = *invocation_.command;
     const auto count = invocation_.arguments.size();
     if (count < command.min_arguments || count > command.max_arguments) {
-      line_.error = "found " + std::to_string(count) + (count == 1 ? " argument" : " arguments") + ", needed " +
-                    (command.arguments.empty() ? "none" : std::string(command.arguments));
+      line_.error = "found " + std::to_string(count) + (count == 1 ? " argument" : " arguments") +
+                    ", needed " + (command.arguments.empty() ? "none" : std::string(command.arguments));
       return;
     }
     invocation_.installation = host::Installation::of_this_program();
@@ -145,8 +160,8 @@ class Parser {
 
 }  // namespace
 
-CommandLine parse_command_line(std::span<const Command* const> commands, const std::vector<std::string>& words,
-                               std::ostream& out, std::ostream& err) {
+CommandLine parse_command_line(std::span<const Command* const> commands,
+                               const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   return Parser(commands, words, out, err).parse();
 }
 

@@ -10,7 +10,8 @@
 namespace penstock::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {{"--dry-run", "", "write nothing"}, {"--limit", "ROWS", "at most so many"}};
+constexpr OptionSpec kOptions[] = {{"--dry-run", "", "write nothing"},
+                                   {"--limit", "ROWS", "at most so many"}};
 constexpr Command kLoad{"stock load", "FILE.csv", 1, 1, kOptions, "load stock", "Loads stock.", nullptr};
 constexpr Command kShow{"stock show", "", 0, 0, {}, "show stock", "Shows stock.", nullptr};
 constexpr Command kCheck{"check", "", 0, 0, {}, "check", "Checks.", nullptr};
@@ -32,7 +33,8 @@ class CommandLineTest : public CppUnit::TestFixture {
  public:
   void options_may_stand_anywhere_after_the_command() {
     // People add the configuration at the end of the line they just tried.
-    const auto line = parse({"stock", "load", "--dry-run", "a.csv", "-c", "x.properties", "--set", "a=b", "--json", "--config", "y"});
+    const auto line = parse({"stock", "load", "--dry-run", "a.csv", "-c", "x.properties", "--set", "a=b",
+                             "--json", "--config", "y"});
     CPPUNIT_ASSERT_EQUAL(std::string(), line.error);
     CPPUNIT_ASSERT(line.invocation->command == &kLoad);
     CPPUNIT_ASSERT((std::vector<std::string>{"a.csv"}) == line.invocation->arguments);
@@ -48,7 +50,8 @@ class CommandLineTest : public CppUnit::TestFixture {
     const auto line = parse({"stock", "load", "a.csv", "--limit=5", "--set=log.level=debug"});
     CPPUNIT_ASSERT_EQUAL(std::string("5"), line.invocation->options.at("--limit"));
     CPPUNIT_ASSERT((std::vector<std::string>{"log.level=debug"}) == line.invocation->sources.overrides);
-    CPPUNIT_ASSERT_EQUAL(std::string("--dry-run takes no value"), parse({"stock", "load", "a.csv", "--dry-run=yes"}).error);
+    CPPUNIT_ASSERT_EQUAL(std::string("--dry-run takes no value"),
+                         parse({"stock", "load", "a.csv", "--dry-run=yes"}).error);
   }
 
   void two_dashes_end_the_options() {
@@ -62,7 +65,8 @@ class CommandLineTest : public CppUnit::TestFixture {
     // The commonest reason is a slip.
     CPPUNIT_ASSERT(parse({"stock", "laod"}).error.find("did you mean stock load?") != std::string::npos);
     CPPUNIT_ASSERT(parse({"chekc"}).error.find("did you mean check?") != std::string::npos);
-    CPPUNIT_ASSERT(parse({"stock", "load", "a", "--dry-rn"}).error.find("did you mean --dry-run?") != std::string::npos);
+    CPPUNIT_ASSERT(parse({"stock", "load", "a", "--dry-rn"}).error.find("did you mean --dry-run?") !=
+                   std::string::npos);
     CPPUNIT_ASSERT(parse({"check", "--dry-run"}).error.find("no option of check") != std::string::npos);
     CPPUNIT_ASSERT(!parse({}).error.empty());
   }
@@ -75,7 +79,8 @@ class CommandLineTest : public CppUnit::TestFixture {
   void wrong_number_of_arguments_is_told() {
     // Two files where one is taken would silently load one.
     CPPUNIT_ASSERT_EQUAL(std::string("found 0 arguments, needed FILE.csv"), parse({"stock", "load"}).error);
-    CPPUNIT_ASSERT_EQUAL(std::string("found 2 arguments, needed FILE.csv"), parse({"stock", "load", "a", "b"}).error);
+    CPPUNIT_ASSERT_EQUAL(std::string("found 2 arguments, needed FILE.csv"),
+                         parse({"stock", "load", "a", "b"}).error);
     CPPUNIT_ASSERT_EQUAL(std::string("found 1 argument, needed none"), parse({"check", "a"}).error);
   }
 
@@ -107,7 +112,9 @@ class CommandLineTest : public CppUnit::TestFixture {
   }
 
  private:
-  CommandLine parse(const std::vector<std::string>& words) { return parse_command_line(kTable, words, out_, err_); }
+  CommandLine parse(const std::vector<std::string>& words) {
+    return parse_command_line(kTable, words, out_, err_);
+  }
 
   std::ostringstream out_;
   std::ostringstream err_;

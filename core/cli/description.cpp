@@ -14,7 +14,9 @@ std::string full_name(const host::Manifest& manifest, const host::KeySpec& key) 
   return manifest.name.empty() ? key.name : manifest.name + "." + key.name;
 }
 
-std::string title_of(const host::Manifest& manifest) { return manifest.name.empty() ? "host" : manifest.name; }
+std::string title_of(const host::Manifest& manifest) {
+  return manifest.name.empty() ? "host" : manifest.name;
+}
 
 void append(json::Writer& writer, std::string_view name, const std::vector<std::string>& values) {
   writer.key(name).begin_array();
@@ -23,7 +25,12 @@ void append(json::Writer& writer, std::string_view name, const std::vector<std::
 }
 
 void append_head(json::Writer& writer, const std::string& name, const host::Manifest& manifest) {
-  writer.key("name").string(name).key("version").string(manifest.version).key("summary").string(manifest.summary);
+  writer.key("name")
+      .string(name)
+      .key("version")
+      .string(manifest.version)
+      .key("summary")
+      .string(manifest.summary);
   append(writer, "provides", manifest.provides);
   append(writer, "requires", manifest.requires_);
 }
@@ -51,10 +58,12 @@ void print(const host::Catalogue& catalogue, std::ostream& out) {
   out << "plugins in " << catalogue.folder.string() << ":\n";
   for (const auto& plugin : catalogue.plugins) {
     const auto& manifest = plugin.manifest;
-    out << "  " << plugin.name() << std::string(width - plugin.name().size() + 2, ' ') << manifest.version << "  "
-        << manifest.summary << '\n'
-        << "      provides " << host::joined(manifest.provides) << "; requires " << host::joined(manifest.requires_) << '\n';
-    for (const auto& problem : plugin.problems) out << "      cannot be loaded: " << host::to_text(problem) << '\n';
+    out << "  " << plugin.name() << std::string(width - plugin.name().size() + 2, ' ') << manifest.version
+        << "  " << manifest.summary << '\n'
+        << "      provides " << host::joined(manifest.provides) << "; requires "
+        << host::joined(manifest.requires_) << '\n';
+    for (const auto& problem : plugin.problems)
+      out << "      cannot be loaded: " << host::to_text(problem) << '\n';
   }
 }
 
@@ -80,7 +89,8 @@ void print(const host::Manifest& manifest, std::ostream& out) {
       << "keys:" << (manifest.config.empty() ? " none\n" : "\n");
   for (const auto& key : manifest.config) {
     out << "  " << full_name(manifest, key) << '\n'
-        << "      " << host::to_string(key.type) << ": " << host::allowed_values(key) << "; " << default_of(key) << '\n'
+        << "      " << host::to_string(key.type) << ": " << host::allowed_values(key) << "; "
+        << default_of(key) << '\n'
         << "      " << key.help << '\n';
   }
 }

@@ -32,7 +32,8 @@ std::string usage_of(const Command& command) {
   std::string usage = "penstock " + std::string(command.name);
   if (!command.arguments.empty()) usage += " " + std::string(command.arguments);
   for (const auto& option : command.options) {
-    usage += " [" + std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value)) + "]";
+    usage +=
+        " [" + std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value)) + "]";
   }
   return usage + " [-c FILE]... [--set KEY=VALUE]... [--json]";
 }
@@ -42,20 +43,23 @@ void print_overview(std::span<const Command* const> commands, std::ostream& out)
          "Usage: penstock COMMAND [-c FILE]... [--set KEY=VALUE]...\n\n"
          "Commands:\n";
   for (const auto* command : commands) {
-    const auto name = std::string(command->name) + (command->arguments.empty() ? "" : " " + std::string(command->arguments));
+    const auto name = std::string(command->name) +
+                      (command->arguments.empty() ? "" : " " + std::string(command->arguments));
     out << "  " << padded(name, 28) << command->summary << '\n';
   }
   out << "  " << padded("COMMAND --help", 28) << "what one command does, with its options\n"
       << "  " << padded("--version", 28) << "what this program is\n\n"
-      << "Options of every command:\n" << kCommonOptions << '\n' << kExitStatuses
-      << "\nTo try it: penstock serve -c etc/embedded.properties\n";
+      << "Options of every command:\n"
+      << kCommonOptions << '\n'
+      << kExitStatuses << "\nTo try it: penstock serve -c etc/embedded.properties\n";
 }
 
 void print_help(const Command& command, std::ostream& out) {
-  out << "Usage: " << usage_of(command) << "\n\n" << command.help << (command.help.ends_with('\n') ? "\n" : "\n\n")
-      << "Options:\n";
+  out << "Usage: " << usage_of(command) << "\n\n"
+      << command.help << (command.help.ends_with('\n') ? "\n" : "\n\n") << "Options:\n";
   for (const auto& option : command.options) {
-    const auto name = std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
+    const auto name =
+        std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
     out << "  " << padded(name, 20) << option.help << '\n';
   }
   out << kCommonOptions << '\n' << kExitStatuses;

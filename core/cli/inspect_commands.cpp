@@ -41,12 +41,15 @@ int plugins(const Invocation& invocation) {
     print(catalogue, invocation.out);
   }
   const auto healthy = [](const host::InstalledPlugin& plugin) { return plugin.problems.empty(); };
-  return std::all_of(catalogue.plugins.begin(), catalogue.plugins.end(), healthy) ? host::kExitOk : host::kExitNo;
+  return std::all_of(catalogue.plugins.begin(), catalogue.plugins.end(), healthy) ? host::kExitOk
+                                                                                  : host::kExitNo;
 }
 
 int print_manifest(const Invocation& invocation, const host::Manifest& manifest) {
-  if (invocation.json) invocation.out << to_json(manifest) << '\n';
-  else print(manifest, invocation.out);
+  if (invocation.json)
+    invocation.out << to_json(manifest) << '\n';
+  else
+    print(manifest, invocation.out);
   return host::kExitOk;
 }
 
@@ -59,29 +62,49 @@ int describe(const Invocation& invocation) {
   if (plugin) return report(invocation, plugin->problems);
   const auto names = catalogue.names();
   const auto meant = host::nearest(name, names);
-  return report(invocation, host::Problems{{catalogue.folder.string(), "describe", "no plugin " + host::quoted(name),
-                                            "host or one of " + host::joined(names),
-                                            meant.empty() ? "see `penstock plugins`" : "did you mean " + meant + "?"}});
+  return report(invocation,
+                host::Problems{{catalogue.folder.string(), "describe", "no plugin " + host::quoted(name),
+                                "host or one of " + host::joined(names),
+                                meant.empty() ? "see `penstock plugins`" : "did you mean " + meant + "?"}});
 }
 
 constexpr Command kCommands[] = {
-    {"check", "", 0, 0, {}, "check configuration and plugins, report every problem at once",
+    {"check",
+     "",
+     0,
+     0,
+     {},
+     "check configuration and plugins, report every problem at once",
      "Reads the configuration as serve would, checks every key against its schema and every plugin against\n"
      "this program, opens the libraries, and starts nothing. Prints all problems, each with its file, what\n"
      "was found, what is needed and the next step; exit status 2 if there are any.",
      &check},
-    {"plugins", "", 0, 0, {}, "list the installed plugins",
-     "Lists the plugins in plugins.dir with what they provide and require. A plugin that cannot be loaded is\n"
+    {"plugins",
+     "",
+     0,
+     0,
+     {},
+     "list the installed plugins",
+     "Lists the plugins in plugins.dir with what they provide and require. A plugin that cannot be loaded "
+     "is\n"
      "listed with the reason; exit status 1 if there is one.",
      &plugins},
-    {"describe", "PLUGIN", 1, 1, {}, "show a plugin's services and all its configuration keys",
-     "Shows what the plugin is for, the services it provides and requires, and each of its configuration keys\n"
+    {"describe",
+     "PLUGIN",
+     1,
+     1,
+     {},
+     "show a plugin's services and all its configuration keys",
+     "Shows what the plugin is for, the services it provides and requires, and each of its configuration "
+     "keys\n"
      "with type, default and range. `penstock describe host` shows the keys of the program itself.",
      &describe},
 };
 
 }  // namespace
 
-std::span<const Command> inspect_commands() { return kCommands; }
+std::span<const Command> inspect_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

@@ -15,14 +15,17 @@ using namespace penstock;
 
 int refuse(const cli::CommandLine& line) {
   std::cerr << "penstock: " << line.error << '\n';
-  if (line.command) std::cerr << "usage: " << cli::usage_of(*line.command) << '\n';
-  else std::cerr << "see penstock --help\n";
+  if (line.command)
+    std::cerr << "usage: " << cli::usage_of(*line.command) << '\n';
+  else
+    std::cerr << "see penstock --help\n";
   return host::kExitUsage;
 }
 
 int print_version() {
   const auto& build = host::build_info();
-  std::cout << "penstock " << build.version << " (plugin ABI " << build.abi << ", fingerprint " << build.fingerprint << ")\n";
+  std::cout << "penstock " << build.version << " (plugin ABI " << build.abi << ", fingerprint "
+            << build.fingerprint << ")\n";
   return host::kExitOk;
 }
 
@@ -30,9 +33,10 @@ int execute(const cli::Invocation& invocation) {
   try {
     return invocation.command->run(invocation);
   } catch (const std::exception& exception) {
-    return cli::report(invocation, Error{ErrorCode::Internal, std::string(invocation.command->name) + ": found an exception, " +
-                                                                  host::quoted(exception.what()) +
-                                                                  "; needed an answer; next: report this as a defect"});
+    return cli::report(
+        invocation, Error{ErrorCode::Internal, std::string(invocation.command->name) +
+                                                   ": found an exception, " + host::quoted(exception.what()) +
+                                                   "; needed an answer; next: report this as a defect"});
   }
 }
 
@@ -41,8 +45,10 @@ int run(const std::vector<std::string>& words) {
   const auto line = cli::parse_command_line(commands, words, std::cout, std::cerr);
   if (line.version) return print_version();
   if (line.help) {
-    if (line.command) cli::print_help(*line.command, std::cout);
-    else cli::print_overview(commands, std::cout);
+    if (line.command)
+      cli::print_help(*line.command, std::cout);
+    else
+      cli::print_overview(commands, std::cout);
     return host::kExitOk;
   }
   if (!line.invocation) return refuse(line);

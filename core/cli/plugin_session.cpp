@@ -19,7 +19,8 @@ LogLevel level_of(const host::CheckedConfig& config) {
 int run(const Invocation& invocation, const host::Deployment& deployment,
         std::span<const host::InstalledPlugin> plugins, const std::function<int(host::Host&)>& work) {
   const host::SystemClock clock;
-  host::LogSink log(STDERR_FILENO, level_of(deployment.config), host::log_format_of(deployment.config), clock);
+  host::LogSink log(STDERR_FILENO, level_of(deployment.config), host::log_format_of(deployment.config),
+                    clock);
   host::PrometheusMetrics metrics;
   host::HealthRegistry health(log);
   host::NoRoutes routes;

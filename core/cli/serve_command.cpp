@@ -14,7 +14,12 @@ int serve(const Invocation& invocation) {
 }
 
 constexpr Command kCommands[] = {
-    {"serve", "", 0, 0, {}, "take orders until a signal ends it",
+    {"serve",
+     "",
+     0,
+     0,
+     {},
+     "take orders until a signal ends it",
      "Checks the configuration, loads and starts the plugins that it names, opens both HTTP listeners and\n"
      "serves. Logs to standard error.\n\n"
      "SIGTERM, SIGINT and SIGQUIT end it: readiness turns 503, running requests are finished, the plugins\n"
@@ -25,6 +30,8 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> serve_commands() { return kCommands; }
+std::span<const Command> serve_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

@@ -56,9 +56,10 @@ void check_identity(const CheckedConfig& config, Problems& problems) {
   const auto* accepted = config.find("auth.header_from_network");
   if (!host || !mode || !accepted || mode->text != "header" || accepted->text == "true") return;
   if (is_loopback(host->text)) return;
-  problems.push_back({host->place, "http.public.host", host::quoted(host->text) + " with auth.mode = header",
-                      "a loopback address, because anybody else could set X-User-Id",
-                      "listen on 127.0.0.1, or set auth.header_from_network = true if only the gateway gets through"});
+  problems.push_back(
+      {host->place, "http.public.host", host::quoted(host->text) + " with auth.mode = header",
+       "a loopback address, because anybody else could set X-User-Id",
+       "listen on 127.0.0.1, or set auth.header_from_network = true if only the gateway gets through"});
 }
 
 void check_ports(const CheckedConfig& config, Problems& problems) {
@@ -66,8 +67,9 @@ void check_ports(const CheckedConfig& config, Problems& problems) {
   const auto* second = config.find("http.operator.port");
   if (!first || !second || first->text == "0" || first->text != second->text) return;
   if (config.text("http.public.host") != config.text("http.operator.host")) return;
-  problems.push_back({second->place, "http.operator.port", host::quoted(second->text) + ", the port of http.public",
-                      "a port of its own", "choose another port"});
+  problems.push_back({second->place, "http.operator.port",
+                      host::quoted(second->text) + ", the port of http.public", "a port of its own",
+                      "choose another port"});
 }
 
 Paths paths_of(const CheckedConfig& config, const Installation& installation) {
@@ -89,12 +91,14 @@ CheckedDeployment check(const ConfigSources& sources, const Installation& instal
   problems.insert(problems.end(), resolution.problems.begin(), resolution.problems.end());
   check_host_keys(resolution.plugins, problems);
 
-  auto config = CheckedConfig::check(raw, manifests_of(resolution.plugins), manifests_of(catalogue.plugins), problems);
+  auto config =
+      CheckedConfig::check(raw, manifests_of(resolution.plugins), manifests_of(catalogue.plugins), problems);
   check_identity(config, problems);
   if (problems.empty()) check_ports(config, problems);
   if (!problems.empty()) return checked;
   auto paths = paths_of(config, installation);
-  checked.deployment = {std::move(config), std::move(catalogue), std::move(resolution.plugins), std::move(paths)};
+  checked.deployment = {std::move(config), std::move(catalogue), std::move(resolution.plugins),
+                        std::move(paths)};
   return checked;
 }
 
@@ -114,9 +118,10 @@ Result<std::vector<InstalledPlugin>> Deployment::providing(
       return std::find(names.begin(), names.end(), service) != names.end();
     };
     if (std::any_of(plugins.begin(), plugins.end(), provides)) continue;
-    return Error{ErrorCode::InvalidArgument,
-                 "plugins: found none that provides the service " + host::quoted(service) + "; needed one of " +
-                     joined(catalogue.providers_of(service)) + "; next: add it to `plugins` in the configuration"};
+    return Error{ErrorCode::InvalidArgument, "plugins: found none that provides the service " +
+                                                 host::quoted(service) + "; needed one of " +
+                                                 joined(catalogue.providers_of(service)) +
+                                                 "; next: add it to `plugins` in the configuration"};
   }
   return closure(plugins, {services.begin(), services.size()});
 }
@@ -125,8 +130,9 @@ CheckedDeployment check_deployment(const ConfigSources& sources, const Installat
   try {
     return check(sources, installation);
   } catch (const std::exception& exception) {
-    return {std::nullopt, {{"the configuration", "the check", host::quoted(exception.what()), "a check that ends",
-                            "report this as a defect of penstock"}}};
+    return {std::nullopt,
+            {{"the configuration", "the check", host::quoted(exception.what()), "a check that ends",
+              "report this as a defect of penstock"}}};
   }
 }
 

@@ -33,8 +33,7 @@ struct Deployment {
 
   // The selected plugins that provide these services, with all they require, in start order.
   // Errors: InvalidArgument names the service nobody provides and the plugins that could.
-  Result<std::vector<InstalledPlugin>> providing(
-      std::initializer_list<std::string_view> services) const;
+  Result<std::vector<InstalledPlugin>> providing(std::initializer_list<std::string_view> services) const;
 };
 
 struct CheckedDeployment {

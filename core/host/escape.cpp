@@ -5,7 +5,9 @@
 namespace penstock::host {
 namespace {
 
-bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+bool is_continuation(unsigned char byte) {
+  return (byte & 0xC0) == 0x80;
+}
 
 struct Lead {
   std::size_t length;
@@ -21,7 +23,9 @@ Lead lead_of(unsigned char byte) {
   return {0, 0, 0};
 }
 
-bool is_scalar(std::uint32_t code) { return code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF); }
+bool is_scalar(std::uint32_t code) {
+  return code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+}
 
 // Length of the UTF-8 character at the front of `text`, 0 when there is none; `code` receives it.
 std::size_t character(std::string_view text, std::uint32_t& code) {
@@ -36,7 +40,9 @@ std::size_t character(std::string_view text, std::uint32_t& code) {
   return code >= lead.smallest && is_scalar(code) ? lead.length : 0;
 }
 
-bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
 
 void append_hex(std::string& out, std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -70,8 +76,12 @@ std::string without_controls(std::string_view text, Quotes quotes) {
 
 }  // namespace
 
-std::string printable(std::string_view text) { return without_controls(text, Quotes::Keep); }
-std::string escaped(std::string_view text) { return without_controls(text, Quotes::Escape); }
+std::string printable(std::string_view text) {
+  return without_controls(text, Quotes::Keep);
+}
+std::string escaped(std::string_view text) {
+  return without_controls(text, Quotes::Escape);
+}
 
 std::string valid_utf8(std::string_view text) {
   std::string out;
@@ -79,8 +89,10 @@ std::string valid_utf8(std::string_view text) {
   while (!text.empty()) {
     std::uint32_t code = 0;
     const auto length = character(text, code);
-    if (length == 0) out += "\xEF\xBF\xBD";
-    else out += text.substr(0, length);
+    if (length == 0)
+      out += "\xEF\xBF\xBD";
+    else
+      out += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;

@@ -29,10 +29,11 @@ Result<void> create_data_folder(const CheckedConfig& config, const std::filesyst
   std::filesystem::create_directories(folder, error);
   if (!error && std::filesystem::is_directory(folder, error)) return {};
   const auto why = error ? error.message() : "it exists and is no folder";
-  return Error{ErrorCode::Unavailable,
-               to_text(Problem{config.find("data.dir")->place, "data.dir",
-                               host::quoted(folder.string()) + ", which cannot be created (" + why + ")",
-                               "a folder that this user can write to", "create it, or set data.dir to another"})};
+  return Error{
+      ErrorCode::Unavailable,
+      to_text(Problem{config.find("data.dir")->place, "data.dir",
+                      host::quoted(folder.string()) + ", which cannot be created (" + why + ")",
+                      "a folder that this user can write to", "create it, or set data.dir to another"})};
 }
 
 }  // namespace
@@ -54,7 +55,8 @@ class Host::Parts {
   }
 
   Result<void> start() {
-    if (auto created = create_data_folder(deployment_.config, deployment_.paths.data); !created) return created;
+    if (auto created = create_data_folder(deployment_.config, deployment_.paths.data); !created)
+      return created;
     return lifecycle_.start(std::move(entries_));
   }
 
@@ -90,9 +92,17 @@ Host::Host(const Deployment& deployment, Surroundings surroundings)
 
 Host::~Host() = default;
 
-Problems Host::load(std::span<const InstalledPlugin> plugins) { return parts_->load(plugins); }
-Result<void> Host::start() { return parts_->start(); }
-Result<void> Host::stop() { return parts_->stop(); }
-void* Host::service_raw(std::string_view name) { return parts_->service(name); }
+Problems Host::load(std::span<const InstalledPlugin> plugins) {
+  return parts_->load(plugins);
+}
+Result<void> Host::start() {
+  return parts_->start();
+}
+Result<void> Host::stop() {
+  return parts_->stop();
+}
+void* Host::service_raw(std::string_view name) {
+  return parts_->service(name);
+}
 
 }  // namespace penstock::host

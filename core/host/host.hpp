@@ -10,6 +10,7 @@
 // Used by one thread, which is also the thread that every phase of every plugin runs on.
 #pragma once
 
+#include "host/context/health_registry.hpp"
 #include "host/context/log_sink.hpp"
 #include "host/deployment.hpp"
 #include "host/lifecycle/watchdog.hpp"
@@ -27,7 +28,7 @@ namespace penstock::host {
 struct Surroundings {
   LogSink& log;
   Metrics& metrics;
-  Health& health;
+  HealthRegistry& health;
   HttpRoutes& routes;
   // Called, from another thread, when a plugin is still in a phase at that phase's deadline. It is
   // not expected to return, see end_process_on_overrun.
@@ -51,8 +52,8 @@ class Host {
   // the phase, what was found and needed, and the next step.
   Result<void> start();
 
-  // Effect: stops what was started, in reverse order, then destroys all. Every plugin is stopped, also after another failed.
-  // Idempotent. Errors: the first failure.
+  // Effect: stops what was started, in reverse order, then destroys all. Every plugin is stopped, also after
+  // another failed. Idempotent. Errors: the first failure.
   Result<void> stop();
 
   // A service of a started plugin. Asking for one that none of them provides throws std::logic_error.

@@ -29,7 +29,9 @@ std::string to_json(const Problems& problems) {
   return writer.end_array().end_object().take();
 }
 
-std::string quoted(std::string_view text) { return '"' + escaped(shortened(text, kMaxQuoted)) + '"'; }
+std::string quoted(std::string_view text) {
+  return '"' + escaped(shortened(text, kMaxQuoted)) + '"';
+}
 
 std::string joined(const std::vector<std::string>& names) {
   if (names.empty()) return "none";

@@ -13,7 +13,7 @@ struct Problem {
   std::string subject;  // the key, field, plugin or symbol
   std::string found;
   std::string needed;
-  std::string next;     // the next step, as an instruction
+  std::string next;  // the next step, as an instruction
 };
 
 using Problems = std::vector<Problem>;

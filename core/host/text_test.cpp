@@ -20,7 +20,8 @@ class TextTest : public CppUnit::TestFixture {
   void control_characters_and_broken_utf8_are_escaped() {
     // Bytes from outside end up on terminals and in line-based logs.
     CPPUNIT_ASSERT_EQUAL(std::string("a\\x0ab\\x1b\\x7f"), escaped("a\nb\x1b\x7f"));
-    CPPUNIT_ASSERT_EQUAL(std::string("\\xc2\\x9b"), escaped("\xc2\x9b"));  // a C1 control starts escape sequences, too
+    CPPUNIT_ASSERT_EQUAL(std::string("\\xc2\\x9b"),
+                         escaped("\xc2\x9b"));  // a C1 control starts escape sequences, too
     CPPUNIT_ASSERT_EQUAL(std::string("\\xff\\xc3(\\xed\\xa0\\x80"), escaped("\xff\xc3(\xed\xa0\x80"));
     CPPUNIT_ASSERT_EQUAL(std::string("Größe €"), escaped("Größe €"));
     CPPUNIT_ASSERT_EQUAL(std::string("\xEF\xBF\xBDx"), valid_utf8("\xffx"));

@@ -40,7 +40,9 @@ void assert_line(const std::string& text, const std::vector<std::string>& parts)
   CPPUNIT_FAIL("no line has all of" + wanted + "\nin\n" + text);
 }
 
-Bench::Bench() { std::filesystem::create_directory(root() / "plugins"); }
+Bench::Bench() {
+  std::filesystem::create_directory(root() / "plugins");
+}
 
 void Bench::install(const std::string& fixture, const std::string& as) {
   for (const std::string extension : {".json", ".so"}) {
@@ -58,7 +60,9 @@ void Bench::declare(const std::string& name, const std::string& provides, const 
   install("unresolved", name);
   std::filesystem::remove(plugin(name + ".so"));
   std::filesystem::copy_file(kFixtures / "good.so", plugin(name + ".so"));
-  const auto list = [](const std::string& service) { return service.empty() ? "[]" : "[\"" + service + "\"]"; };
+  const auto list = [](const std::string& service) {
+    return service.empty() ? "[]" : "[\"" + service + "\"]";
+  };
   auto text = read_file(plugin(name + ".json"));
   const auto set = [&](const std::string& member, const std::string& value) {
     const auto begin = text.find("\"" + member + "\"");
@@ -73,11 +77,13 @@ void Bench::declare(const std::string& name, const std::string& provides, const 
 }
 
 void Bench::configure(const std::string& settings) {
-  write_file(configuration(), "data.dir = " + (root() / "data").string() + "\nplugins.dir = " + (root() / "plugins").string() +
+  write_file(configuration(), "data.dir = " + (root() / "data").string() +
+                                  "\nplugins.dir = " + (root() / "plugins").string() +
                                   "\nhttp.public.port = 0\nhttp.operator.port = 0\n" + settings);
 }
 
-std::unique_ptr<Process> Bench::start(std::vector<std::string> words, const std::vector<std::string>& environment) const {
+std::unique_ptr<Process> Bench::start(std::vector<std::string> words,
+                                      const std::vector<std::string>& environment) const {
   words.insert(words.begin(), PENSTOCK_PROGRAM);
   words.insert(words.end(), {"-c", configuration().string()});
   return std::make_unique<Process>(words, root(), environment);
@@ -90,6 +96,8 @@ std::string Bench::run(const std::vector<std::string>& words, int expected_statu
   return process->err();
 }
 
-std::string Bench::life() const { return read_file(root() / "data" / "life"); }
+std::string Bench::life() const {
+  return read_file(root() / "data" / "life");
+}
 
 }  // namespace penstock::loader_test

@@ -68,14 +68,16 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     // A library that is no plugin.
     bench_.install("no_symbol", "no_symbol");
     bench_.configure("plugins = no_symbol\n");
-    expect({"no_symbol.so", "penstock_plugin", "found no such symbol", "needed the exported symbol", "next: end the plugin's source with PENSTOCK_PLUGIN"});
+    expect({"no_symbol.so", "penstock_plugin", "found no such symbol", "needed the exported symbol",
+            "next: end the plugin's source with PENSTOCK_PLUGIN"});
   }
 
   void unresolved_symbol() {
     // Found at load, not at the first order that comes to the call.
     bench_.install("unresolved", "unresolved");
     bench_.configure("plugins = unresolved\n");
-    expect({"unresolved.so", "penstock_fixture_missing_function", "needed a library that can be loaded", "next: install the libraries it needs"});
+    expect({"unresolved.so", "penstock_fixture_missing_function", "needed a library that can be loaded",
+            "next: install the libraries it needs"});
   }
 
   void duplicate_name() {
@@ -83,7 +85,8 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     install_good();
     bench_.install("good", "good_copy");
     const auto text = check();
-    assert_line(text, {"good.json", "name", "\"good\"", "good_copy.json has, too", "needed a name of its own", "next: remove one"});
+    assert_line(text, {"good.json", "name", "\"good\"", "good_copy.json has, too", "needed a name of its own",
+                       "next: remove one"});
   }
 
   void missing_provider() {
@@ -91,7 +94,8 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     bench_.install("good", "good");
     bench_.install("unruly", "unruly");
     bench_.configure("plugins = unruly\n");
-    expect({"unruly.json", "found no provider of the service \"greeter\"", "test.properties:5", "needed a plugin that provides it", "next: add good to `plugins`"});
+    expect({"unruly.json", "found no provider of the service \"greeter\"", "test.properties:5",
+            "needed a plugin that provides it", "next: add good to `plugins`"});
   }
 
   void ambiguous_provider() {
@@ -99,7 +103,8 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     install_good();
     bench_.declare("greeter_two", "greeter", "");
     bench_.configure("plugins = good, greeter_two\n");
-    expect({"test.properties:5", "\"greeter\" provided by good, greeter_two", "greeter_two.json", "needed one provider", "next: keep one"});
+    expect({"test.properties:5", "\"greeter\" provided by good, greeter_two", "greeter_two.json",
+            "needed one provider", "next: keep one"});
   }
 
   void cycle() {
@@ -107,7 +112,8 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     bench_.declare("hen", "hen_service", "egg_service");
     bench_.declare("egg", "egg_service", "hen_service");
     bench_.configure("plugins = hen, egg\n");
-    expect({"egg requires hen requires egg", "egg.json", "hen.json", "needed plugins that can start one after the other", "next: remove one"});
+    expect({"egg requires hen requires egg", "egg.json", "hen.json",
+            "needed plugins that can start one after the other", "next: remove one"});
   }
 
   void unreadable_manifest() {
@@ -118,7 +124,8 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     expect({"good.json", "found a folder", "needed a manifest", "next: check the path"});
     std::filesystem::remove(bench_.plugin("good.json"));
     std::filesystem::create_symlink(bench_.plugin("nowhere"), bench_.plugin("good.json"));
-    expect({"good.json", "found no readable file (No such file", "needed a manifest", "next: check the path"});
+    expect(
+        {"good.json", "found no readable file (No such file", "needed a manifest", "next: check the path"});
   }
 
   void manifest_that_is_no_json() {
@@ -126,14 +133,16 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     install_good();
     const auto text = read_file(bench_.plugin("good.json"));
     bench_.edit("good.json", text.substr(text.size() / 2), "");
-    expect({"good.json", "the manifest", "found \"JSON: ", "needed a JSON object", "next: rebuild or reinstall"});
+    expect({"good.json", "the manifest", "found \"JSON: ", "needed a JSON object",
+            "next: rebuild or reinstall"});
   }
 
   void missing_library() {
     // The manifest alone was copied.
     install_good();
     std::filesystem::remove(bench_.plugin("good.so"));
-    expect({"good.so", "found no such file", "needed the plugin's shared library", "next: rebuild or reinstall"});
+    expect({"good.so", "found no such file", "needed the plugin's shared library",
+            "next: rebuild or reinstall"});
   }
 
   void truncated_library() {
@@ -167,21 +176,24 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     // The commonest slip of all.
     install_good();
     bench_.configure("plugins = goood\n");
-    expect({"test.properties:5", "plugins", "found the plugin \"goood\"", "needed one of good", "next: did you mean good?"});
+    expect({"test.properties:5", "plugins", "found the plugin \"goood\"", "needed one of good",
+            "next: did you mean good?"});
   }
 
   void missing_plugin_folder() {
     // A wrong plugins.dir makes every plugin unknown; say the reason first.
     std::filesystem::remove_all(bench_.root() / "plugins");
     bench_.configure("plugins = good\n");
-    expect({"/plugins", "the plugin folder", "found no readable folder", "needed the folder", "next: set plugins.dir"});
+    expect({"/plugins", "the plugin folder", "found no readable folder", "needed the folder",
+            "next: set plugins.dir"});
   }
 
   void host_key_that_does_not_exist() {
     // The plugin would throw when it reads it.
     install_good();
     bench_.edit("good.json", "auth.mode", "auth.mod");
-    expect({"good.json", "host_keys", "found \"auth.mod\"", "needed a key of the host", "next: did you mean auth.mode?"});
+    expect({"good.json", "host_keys", "found \"auth.mod\"", "needed a key of the host",
+            "next: did you mean auth.mode?"});
   }
 
   void all_errors_of_plugins_and_configuration_come_at_once() {
@@ -189,7 +201,9 @@ class BrokenPluginsTest : public CppUnit::TestFixture {
     install_good();
     bench_.edit("good.json", "sdk-", "other-sdk-");
     bench_.install("unruly", "unruly");
-    bench_.configure("plugins = good, unruly, nobody\ngood.batch = 99\nunruly.act = explode\ngood.gretting = x\nlog.levle = info\n");
+    bench_.configure(
+        "plugins = good, unruly, nobody\ngood.batch = 99\nunruly.act = explode\ngood.gretting = x\nlog.levle "
+        "= info\n");
     const auto text = check();
     assert_line(text, {"good.json", "fingerprint"});
     assert_line(text, {"\"nobody\""});

@@ -40,7 +40,8 @@ Process::Process(const std::vector<std::string>& command, const std::filesystem:
   constexpr int kFlags = O_CREAT | O_TRUNC | O_WRONLY;
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_.c_str(), kFlags, 0600);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_.c_str(), kFlags, 0600);
-  const int failed = posix_spawn(&pid_, arguments[0].c_str(), &files, nullptr, pointers(arguments).data(), pointers(variables).data());
+  const int failed = posix_spawn(&pid_, arguments[0].c_str(), &files, nullptr, pointers(arguments).data(),
+                                 pointers(variables).data());
   posix_spawn_file_actions_destroy(&files);
   CPPUNIT_ASSERT_EQUAL_MESSAGE("cannot start " + command[0], 0, failed);
 }
@@ -51,7 +52,9 @@ Process::~Process() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-void Process::signal(int number) const { CPPUNIT_ASSERT_EQUAL(0, ::kill(pid_, number)); }
+void Process::signal(int number) const {
+  CPPUNIT_ASSERT_EQUAL(0, ::kill(pid_, number));
+}
 
 bool Process::running() {
   if (status_ >= 0) return false;
@@ -65,7 +68,11 @@ int Process::wait(std::chrono::milliseconds limit) {
   return testkit::wait_until([&] { return !running(); }, limit) ? status_ : -1;
 }
 
-std::string Process::out() const { return read(out_); }
-std::string Process::err() const { return read(err_); }
+std::string Process::out() const {
+  return read(out_);
+}
+std::string Process::err() const {
+  return read(err_);
+}
 
 }  // namespace penstock::loader_test

@@ -20,6 +20,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t pid() const { return pid_; }
   void signal(int number) const;
   // The exit status, 128 + the signal that ended it, or -1 when it still runs at the limit.
   int wait(std::chrono::milliseconds limit);

@@ -65,7 +65,8 @@ class ServeTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(std::string("hi/5/50/calm/quiet/3//header"), get(public_port_, "/greeting").body);
     const auto ready = get(operator_port_, "/health/ready");
     CPPUNIT_ASSERT_EQUAL(200, ready.status);
-    CPPUNIT_ASSERT(ready.body.find("{\"name\":\"greeter\",\"status\":\"ready\"}") != std::string::npos);
+    CPPUNIT_ASSERT(ready.body.find("{\"name\":\"greeter\",\"plugin\":\"good\",\"status\":\"ready\"}") !=
+                   std::string::npos);
     CPPUNIT_ASSERT_EQUAL(200, get(operator_port_, "/health/live").status);
     CPPUNIT_ASSERT_EQUAL(404, get(public_port_, "/health/live").status);
     process_->signal(SIGTERM);
@@ -80,7 +81,8 @@ class ServeTest : public CppUnit::TestFixture {
     serve("plugins = good\n");
     process_->signal(SIGHUP);
     process_->signal(SIGUSR1);
-    CPPUNIT_ASSERT(testkit::wait_until([&] { return process_->err().find("signal_ignored") != std::string::npos; }));
+    CPPUNIT_ASSERT(
+        testkit::wait_until([&] { return process_->err().find("signal_ignored") != std::string::npos; }));
     CPPUNIT_ASSERT_EQUAL(200, get(operator_port_, "/health/ready").status);
     process_->signal(SIGTERM);
     CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
@@ -109,12 +111,17 @@ class ServeTest : public CppUnit::TestFixture {
     for (const std::string phase : {"configure", "start", "stop", "destroy"}) {
       std::filesystem::remove_all(bench_.root() / "data");
       const bool starts = phase == "stop" || phase == "destroy";
-      if (starts) serve(unruly(phase, "throw"));
-      else launch(unruly(phase, "throw"));
+      if (starts)
+        serve(unruly(phase, "throw"));
+      else
+        launch(unruly(phase, "throw"));
       if (starts) process_->signal(SIGTERM);
       CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), 4, process_->wait(kLimit));
-      assert_line(process_->err(), {"error", "unruly.so", "plugin unruly, " + phase, "boom in " + phase, "needed a phase that answers", "next: "});
-      CPPUNIT_ASSERT_EQUAL(std::string(phase == "configure" ? "configure\ndestroy\n" : "configure\nstart\nstop\ndestroy\n"), bench_.life());
+      assert_line(process_->err(), {"error", "unruly.so", "plugin unruly, " + phase, "boom in " + phase,
+                                    "needed a phase that answers", "next: "});
+      CPPUNIT_ASSERT_EQUAL(
+          std::string(phase == "configure" ? "configure\ndestroy\n" : "configure\nstart\nstop\ndestroy\n"),
+          bench_.life());
     }
   }
 
@@ -122,7 +129,8 @@ class ServeTest : public CppUnit::TestFixture {
     // A service manager tries again; a person need not come.
     launch(unruly("start", "fail"));
     CPPUNIT_ASSERT_EQUAL(3, process_->wait(kLimit));
-    assert_line(process_->err(), {"unruly.so", "the thing needed in start is away", "next: see to it, then try again"});
+    assert_line(process_->err(),
+                {"unruly.so", "the thing needed in start is away", "next: see to it, then try again"});
     CPPUNIT_ASSERT(bench_.life().ends_with("stop\ndestroy\n"));
   }
 
@@ -130,19 +138,24 @@ class ServeTest : public CppUnit::TestFixture {
     // The resolution relied on the manifest.
     launch(unruly("provide", "throw"));
     CPPUNIT_ASSERT_EQUAL(4, process_->wait(kLimit));
-    assert_line(process_->err(), {"unruly.so", "no service trouble", "needed a call of provide()", "next: report this"});
+    assert_line(process_->err(),
+                {"unruly.so", "no service trouble", "needed a call of provide()", "next: report this"});
   }
 
   void hang_in_each_phase_ends_the_process_at_its_deadline() {
     // Nothing is worse than a process that neither works nor ends.
     for (const std::string phase : {"configure", "start", "stop", "destroy"}) {
-      const auto limits = "lifecycle.configure_ms = 2000\nlifecycle.start_ms = 2000\nlifecycle.stop_ms = 2000\n";
+      const auto limits =
+          "lifecycle.configure_ms = 2000\nlifecycle.start_ms = 2000\nlifecycle.stop_ms = 2000\n";
       const bool starts = phase == "stop" || phase == "destroy";
-      if (starts) serve(unruly(phase, "hang") + limits);
-      else launch(unruly(phase, "hang") + limits);
+      if (starts)
+        serve(unruly(phase, "hang") + limits);
+      else
+        launch(unruly(phase, "hang") + limits);
       if (starts) process_->signal(SIGTERM);
       CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), 5, process_->wait(kLimit));
-      assert_line(process_->err(), {"plugin_overrun", "plugin=unruly", "phase=" + phase, "allowed_ms=2000", "raise lifecycle."});
+      assert_line(process_->err(), {"plugin_overrun", "plugin=unruly", "phase=" + phase, "allowed_ms=2000",
+                                    "raise lifecycle."});
     }
   }
 
@@ -158,7 +171,8 @@ class ServeTest : public CppUnit::TestFixture {
     // Who presses Ctrl-C twice means it.
     serve(unruly("stop", "hang") + "lifecycle.stop_ms = 600000\nlifecycle.drain_ms = 600000\n");
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT(testkit::wait_until([&] { return process_->err().find("shutdown_requested") != std::string::npos; }));
+    CPPUNIT_ASSERT(
+        testkit::wait_until([&] { return process_->err().find("shutdown_requested") != std::string::npos; }));
     process_->signal(SIGTERM);
     CPPUNIT_ASSERT_EQUAL(128 + SIGTERM, process_->wait(kLimit));
     assert_line(process_->err(), {"second_signal"});
@@ -203,7 +217,8 @@ class ServeTest : public CppUnit::TestFixture {
     for (std::string line; std::getline(lines, line); ++count) {
       const auto parsed = json::parse(line);
       CPPUNIT_ASSERT_MESSAGE(line, parsed.ok());
-      for (const auto* member : {"time", "level", "event"}) CPPUNIT_ASSERT_MESSAGE(line, parsed->find(member));
+      for (const auto* member : {"time", "level", "event"})
+        CPPUNIT_ASSERT_MESSAGE(line, parsed->find(member));
     }
     CPPUNIT_ASSERT(count >= 5);
   }
@@ -228,8 +243,10 @@ class ServeTest : public CppUnit::TestFixture {
     install("plugins = good\n");
     process_ = bench_.start({"check", "--set", "http.public.host=0.0.0.0"});
     CPPUNIT_ASSERT_EQUAL(2, process_->wait(kLimit));
-    assert_line(process_->err(), {"--set", "http.public.host", "\"0.0.0.0\"", "needed a loopback address", "auth.header_from_network"});
-    process_ = bench_.start({"check", "--set", "http.public.host=0.0.0.0", "--set", "auth.header_from_network=true"});
+    assert_line(process_->err(), {"--set", "http.public.host", "\"0.0.0.0\"", "needed a loopback address",
+                                  "auth.header_from_network"});
+    process_ = bench_.start(
+        {"check", "--set", "http.public.host=0.0.0.0", "--set", "auth.header_from_network=true"});
     CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
   }
 
@@ -270,7 +287,10 @@ class ServeTest : public CppUnit::TestFixture {
   // Returns when it serves.
   void serve(const std::string& settings, const std::vector<std::string>& environment = {}) {
     launch(settings, environment);
-    const auto serves = [&] { return process_->err().find(" serving ") != std::string::npos || process_->err().find("\"serving\"") != std::string::npos; };
+    const auto serves = [&] {
+      return process_->err().find(" serving ") != std::string::npos ||
+             process_->err().find("\"serving\"") != std::string::npos;
+    };
     const bool reached = testkit::wait_until([&] { return serves() || !process_->running(); }, kLimit);
     CPPUNIT_ASSERT_MESSAGE(process_->err(), reached && serves());
     const auto text = process_->err();

@@ -59,8 +59,9 @@ class Checker {
       if (declared.spec->type == KeyType::Secret) names.push_back(name + std::string(kFileSuffix));
     }
     const auto meant = nearest(key, names);
-    problems_.push_back({value.place, key, "an unknown key", "a key of the host or of an installed plugin",
-                         meant.empty() ? "remove it, or see `penstock describe`" : "did you mean " + meant + "?"});
+    problems_.push_back(
+        {value.place, key, "an unknown key", "a key of the host or of an installed plugin",
+         meant.empty() ? "remove it, or see `penstock describe`" : "did you mean " + meant + "?"});
   }
 
   void value_of(const std::string& key, const DeclaredKey& declared) {
@@ -85,9 +86,11 @@ class Checker {
     // An empty value is one only where the default is empty, too: it then means "as by default".
     const bool may_be_empty = spec.fallback && spec.fallback->empty();
     if (raw.text.empty() && !may_be_empty) {
-      problems_.push_back({raw.place, key, "nothing after the key", allowed_values(spec), next_for(spec, "")});
+      problems_.push_back(
+          {raw.place, key, "nothing after the key", allowed_values(spec), next_for(spec, "")});
     } else if (!raw.text.empty() && !fits(spec, raw.text)) {
-      problems_.push_back({raw.place, key, host::quoted(raw.text), allowed_values(spec), next_for(spec, raw.text)});
+      problems_.push_back(
+          {raw.place, key, host::quoted(raw.text), allowed_values(spec), next_for(spec, raw.text)});
     } else {
       values_[key] = {spec.type, raw.text, raw.place};
     }
@@ -96,7 +99,8 @@ class Checker {
   static std::string next_for(const KeySpec& spec, const std::string& text) {
     const auto meant = text.empty() ? std::string() : nearest(text, spec.allowed);
     if (!meant.empty()) return "did you mean " + meant + "?";
-    if (spec.fallback && !spec.fallback->empty()) return "correct it, or remove the line for the default " + *spec.fallback;
+    if (spec.fallback && !spec.fallback->empty())
+      return "correct it, or remove the line for the default " + *spec.fallback;
     return "correct it";
   }
 
@@ -105,8 +109,8 @@ class Checker {
   }
 
   void two_secrets(const std::string& key, const RawValue& raw, const RawValue& file) {
-    problems_.push_back({raw.place, key, "the secret and, at " + file.place + ", a file for it", "one of the two",
-                         "remove one of the two lines"});
+    problems_.push_back({raw.place, key, "the secret and, at " + file.place + ", a file for it",
+                         "one of the two", "remove one of the two lines"});
   }
 
   void secret_from_file(const std::string& key, const RawValue& file) {
@@ -117,13 +121,14 @@ class Checker {
     if (text.ends_with('\n')) text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
     for (const auto& fault : faults) {
-      problems_.push_back({file.place, key + std::string(kFileSuffix), host::quoted(file.text) + ", " + fault.found,
-                           fault.needed, fault.next});
+      problems_.push_back({file.place, key + std::string(kFileSuffix),
+                           host::quoted(file.text) + ", " + fault.found, fault.needed, fault.next});
     }
     if (!faults.empty()) return;
     if (text.empty()) {
-      problems_.push_back({file.place, key + std::string(kFileSuffix), host::quoted(file.text) + ", an empty file",
-                           "the file with the secret", "write the secret into the file"});
+      problems_.push_back({file.place, key + std::string(kFileSuffix),
+                           host::quoted(file.text) + ", an empty file", "the file with the secret",
+                           "write the secret into the file"});
     } else {
       values_[key] = {KeyType::Secret, std::move(text), file.place};
     }
@@ -138,7 +143,8 @@ class Checker {
 std::chrono::milliseconds to_duration(std::string_view key, std::int64_t number) {
   if (key.ends_with("_ms")) return std::chrono::milliseconds(number);
   if (key.ends_with("_seconds")) return std::chrono::seconds(number);
-  throw std::logic_error("the key " + std::string(key) + " is no duration: its name ends neither in _ms nor in _seconds");
+  throw std::logic_error("the key " + std::string(key) +
+                         " is no duration: its name ends neither in _ms nor in _seconds");
 }
 
 class Section : public Config {
@@ -189,13 +195,12 @@ const CheckedValue* CheckedConfig::find(std::string_view key) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
-const CheckedValue& CheckedConfig::require(std::string_view key,
-                                           std::initializer_list<KeyType> types) const {
+const CheckedValue& CheckedConfig::require(std::string_view key, std::initializer_list<KeyType> types) const {
   const auto* value = find(key);
   if (!value) throw std::logic_error("the configuration key " + std::string(key) + " is not declared");
   if (std::find(types.begin(), types.end(), value->type) != types.end()) return *value;
-  throw std::logic_error("the configuration key " + std::string(key) + " is read with another type than its own, " +
-                         std::string(to_string(value->type)));
+  throw std::logic_error("the configuration key " + std::string(key) +
+                         " is read with another type than its own, " + std::string(to_string(value->type)));
 }
 
 std::string CheckedConfig::text(std::string_view key) const {
@@ -206,7 +211,9 @@ std::int64_t CheckedConfig::integer(std::string_view key) const {
   return parse_integer(require(key, {KeyType::Integer}).text).value();
 }
 
-bool CheckedConfig::flag(std::string_view key) const { return require(key, {KeyType::Boolean}).text == "true"; }
+bool CheckedConfig::flag(std::string_view key) const {
+  return require(key, {KeyType::Boolean}).text == "true";
+}
 
 std::vector<std::string> CheckedConfig::list(std::string_view key) const {
   return split_list(require(key, {KeyType::List}).text);

@@ -71,14 +71,16 @@ class ConfigTest : public CppUnit::TestFixture {
     // A password from the environment may contain anything, also what looks like a reference.
     ::setenv("PENSTOCK_TEST_SECRET", "a${publisher.poll_ms}$b", 1);
     const auto file = write("a.properties", "publisher.password = <${system.env.PENSTOCK_TEST_SECRET}>\n");
-    CPPUNIT_ASSERT_EQUAL(std::string("<a${publisher.poll_ms}$b>"), check({{file}, {}}).find("publisher.password")->text);
+    CPPUNIT_ASSERT_EQUAL(std::string("<a${publisher.poll_ms}$b>"),
+                         check({{file}, {}}).find("publisher.password")->text);
   }
 
   void reference_to_nothing_is_reported_and_not_left_in_the_value() {
     // Otherwise the text "${system.env.X}" is sent to the database as its password.
     ::unsetenv("PENSTOCK_TEST_UNSET");
-    const auto file = write("a.properties", "publisher.password = ${system.env.PENSTOCK_TEST_UNSET}\n"
-                                            "publisher.poll_ms = ${publisher.pol}\npublisher.max_batch = ${oops\n");
+    const auto file = write("a.properties",
+                            "publisher.password = ${system.env.PENSTOCK_TEST_UNSET}\n"
+                            "publisher.poll_ms = ${publisher.pol}\npublisher.max_batch = ${oops\n");
     check({{file}, {}}, 3);
     assert_problem("publisher.password", {file.string() + ":1", "PENSTOCK_TEST_UNSET", "not set", "export"});
     assert_problem("publisher.poll_ms", {file.string() + ":2", "publisher.pol", "not set"});
@@ -87,7 +89,9 @@ class ConfigTest : public CppUnit::TestFixture {
 
   void references_in_a_circle_are_reported() {
     // An endless expansion must not take the process with it.
-    const auto file = write("a.properties", "publisher.password = ${publisher.dialect}\npublisher.dialect = ${publisher.password}\n");
+    const auto file =
+        write("a.properties",
+              "publisher.password = ${publisher.dialect}\npublisher.dialect = ${publisher.password}\n");
     check({{file}, {}}, 2);
     assert_problem("publisher.password", {"circle"});
   }
@@ -118,7 +122,9 @@ class ConfigTest : public CppUnit::TestFixture {
   void secret_twice_in_one_file_is_reported_without_showing_it() {
     // Which one counts would be a guess; and problems end up in logs and tickets.
     const auto secret = write("password", "hidden-one");
-    const auto file = write("a.properties", "publisher.password = hidden-two\npublisher.password.file = " + secret.string() + "\n");
+    const auto file =
+        write("a.properties",
+              "publisher.password = hidden-two\npublisher.password.file = " + secret.string() + "\n");
     check({{file}, {}}, 1);
     const auto text = assert_problem("publisher.password", {file.string() + ":1", file.string() + ":2"});
     CPPUNIT_ASSERT_EQUAL(std::string::npos, text.find("hidden"));
@@ -126,12 +132,14 @@ class ConfigTest : public CppUnit::TestFixture {
 
   void every_problem_is_reported_at_once() {
     // One error a run makes an evening of a file with ten.
-    const auto file = write("a.properties", "publisher.max_batch = 0\npublisher.poll_ms = soon\npublisher.dialect = mysq\n"
-                                            "publisher.durable = yes\npublisher.max_bach = 3\nloose line\npublisher.x =\n");
+    const auto file = write("a.properties",
+                            "publisher.max_batch = 0\npublisher.poll_ms = soon\npublisher.dialect = mysq\n"
+                            "publisher.durable = yes\npublisher.max_bach = 3\nloose line\npublisher.x =\n");
     check({{file}, {"nonsense"}}, 9);
     assert_problem("publisher.max_batch", {file.string() + ":1", "\"0\"", "from 1 to 5000", "500"});
     assert_problem("publisher.poll_ms", {file.string() + ":2", "\"soon\"", "an integer from 1 to 60000"});
-    assert_problem("publisher.dialect", {file.string() + ":3", "\"mysq\"", "one of sqlite, mysql", "did you mean mysql?"});
+    assert_problem("publisher.dialect",
+                   {file.string() + ":3", "\"mysq\"", "one of sqlite, mysql", "did you mean mysql?"});
     assert_problem("publisher.durable", {file.string() + ":4", "\"yes\"", "true or false"});
     assert_problem("publisher.max_bach", {file.string() + ":5", "did you mean publisher.max_batch?"});
     assert_problem("publisher.x", {file.string() + ":7", "unknown key"});
@@ -149,11 +157,14 @@ class ConfigTest : public CppUnit::TestFixture {
 
   void integers_are_taken_strictly() {
     // "10s", "0x10" or "1e3" read as something else is worse than refused.
-    for (const std::string bad : {"10s", "0x10", "1e3", "1.5", "+5", "- 5", "99999999999999999999", "5001", "-1"}) {
+    for (const std::string bad :
+         {"10s", "0x10", "1e3", "1.5", "+5", "- 5", "99999999999999999999", "5001", "-1"}) {
       check({{}, {"publisher.max_batch=" + bad, "publisher.password=x"}}, 1);
       assert_problem("publisher.max_batch", {"\"" + bad + "\"", "an integer from 1 to 5000"});
     }
-    CPPUNIT_ASSERT_EQUAL(std::string("5000"), check({{}, {"publisher.max_batch=5000", "publisher.password=x"}}).find("publisher.max_batch")->text);
+    CPPUNIT_ASSERT_EQUAL(
+        std::string("5000"),
+        check({{}, {"publisher.max_batch=5000", "publisher.password=x"}}).find("publisher.max_batch")->text);
   }
 
   void key_of_an_installed_plugin_is_checked_but_not_required() {
@@ -168,14 +179,17 @@ class ConfigTest : public CppUnit::TestFixture {
 
   void key_twice_in_one_file_names_both_lines() {
     // The reader of the first line believes it; the program uses the second.
-    const auto file = write("a.properties", "publisher.max_batch = 1\npublisher.password = x\npublisher.max_batch = 2\n");
+    const auto file =
+        write("a.properties", "publisher.max_batch = 1\npublisher.password = x\npublisher.max_batch = 2\n");
     check({{file}, {}}, 1);
     assert_problem("publisher.max_batch", {file.string() + ":3", "first on line 1"});
   }
 
   void lines_are_counted_through_comments_and_continuations() {
     // A wrong line number is worse than none.
-    const auto file = write("a.properties", "# a \\\n! b\npublisher.dialect = sql\\\n  ite\r\n\npublisher.password = a\\\\\npublisher.max_batch: 7");
+    const auto file = write("a.properties",
+                            "# a \\\n! b\npublisher.dialect = sql\\\n  ite\r\n\npublisher.password = "
+                            "a\\\\\npublisher.max_batch: 7");
     Problems problems;
     const auto properties = read_property_file(file, problems);
     CPPUNIT_ASSERT(problems.empty());
@@ -193,7 +207,8 @@ class ConfigTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(read_property_file(folder_.path(), problems).empty());
     CPPUNIT_ASSERT(read_property_file(folder_.path() / "missing", problems).empty());
     CPPUNIT_ASSERT(read_property_file(write("binary", std::string("a=1\n\0b=2\n", 9)), problems).empty());
-    CPPUNIT_ASSERT(read_property_file(write("huge", std::string(kMaxPropertyFileBytes + 1, 'x')), problems).empty());
+    CPPUNIT_ASSERT(
+        read_property_file(write("huge", std::string(kMaxPropertyFileBytes + 1, 'x')), problems).empty());
     CPPUNIT_ASSERT_EQUAL(std::size_t{4}, problems.size());
     CPPUNIT_ASSERT_EQUAL(std::string("a folder"), problems[0].found);
     CPPUNIT_ASSERT(problems[1].found.find("No such file") != std::string::npos);
@@ -246,7 +261,8 @@ class ConfigTest : public CppUnit::TestFixture {
     for (const auto& problem : problems_) {
       if (problem.subject != subject) continue;
       const auto text = to_text(problem);
-      for (const auto& part : parts) CPPUNIT_ASSERT_MESSAGE(text + "\nlacks: " + part, text.find(part) != std::string::npos);
+      for (const auto& part : parts)
+        CPPUNIT_ASSERT_MESSAGE(text + "\nlacks: " + part, text.find(part) != std::string::npos);
       return text;
     }
     CPPUNIT_FAIL("no problem about " + subject);

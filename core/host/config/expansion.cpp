@@ -42,8 +42,7 @@ class Expander {
   }
 
  private:
-  std::optional<std::string> resolve(const std::string& name, std::optional<Fault>& fault,
-                                     int depth) const {
+  std::optional<std::string> resolve(const std::string& name, std::optional<Fault>& fault, int depth) const {
     if (name.starts_with(kSystem)) return from_system(name, fault);
     const auto other = raw_.values.find(name);
     if (other == raw_.values.end()) {
@@ -84,8 +83,10 @@ void expand_references(RawConfig& raw) {
     std::optional<Fault> fault;
     auto text = expander.expand(value.text, fault, 0);
     value.broken = fault.has_value();
-    if (fault) raw.problems.push_back({value.place, key, fault->found, fault->needed, fault->next});
-    else value.text = std::move(*text);
+    if (fault)
+      raw.problems.push_back({value.place, key, fault->found, fault->needed, fault->next});
+    else
+      value.text = std::move(*text);
   }
   raw.values = std::move(expanded);
 }

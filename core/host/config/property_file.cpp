@@ -75,8 +75,8 @@ class LineIndex {
   }
 
   void problem(int line, std::string found, std::string needed, std::string next) {
-    problems_.push_back({place_, "line " + std::to_string(line), std::move(found), std::move(needed),
-                         std::move(next)});
+    problems_.push_back(
+        {place_, "line " + std::to_string(line), std::move(found), std::move(needed), std::move(next)});
   }
 
   const std::string place_;
@@ -95,8 +95,8 @@ bool is_text(const std::string& text, const std::string& place, Problems& proble
 
 }  // namespace
 
-std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes,
-                           const std::string& what, Problems& problems) {
+std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes, const std::string& what,
+                           Problems& problems) {
   const auto refuse = [&](std::string found) {
     problems.push_back({path.string(), "the file", std::move(found),
                         what + " of at most " + std::to_string(max_bytes) + " bytes",

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxPropertyFileBytes = 1024 * 1024;
 std::vector<Property> read_property_file(const std::filesystem::path& path, Problems& problems);
 
 // The whole file, or a problem: missing, a folder, unreadable, larger than `max_bytes`.
-std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes,
-                           const std::string& what, Problems& problems);
+std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes, const std::string& what,
+                           Problems& problems);
 
 }  // namespace penstock::host

@@ -22,8 +22,7 @@ void add_override(const std::string& text, std::size_t layer, RawConfig& raw) {
                             "write, for example, --set log.level=debug"});
     return;
   }
-  raw.values[text.substr(0, equals)] = {text.substr(equals + 1), std::string(kOverridePlace), layer,
-                                    false};
+  raw.values[text.substr(0, equals)] = {text.substr(equals + 1), std::string(kOverridePlace), layer, false};
 }
 
 std::string place_of(const ConfigSources& sources) {

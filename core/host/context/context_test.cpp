@@ -31,7 +31,8 @@ class Pipe {
   std::string read() const {
     std::string all(1024 * 1024, '\0');
     std::size_t size = 0;
-    for (ssize_t got; (got = ::read(ends_[0], all.data() + size, all.size() - size)) > 0;) size += static_cast<std::size_t>(got);
+    for (ssize_t got; (got = ::read(ends_[0], all.data() + size, all.size() - size)) > 0;)
+      size += static_cast<std::size_t>(got);
     return all.substr(0, size);
   }
 
@@ -66,10 +67,14 @@ class ContextTest : public CppUnit::TestFixture {
  public:
   void text_line_quotes_what_could_forge_a_field() {
     // A user id of "x outcome=ok" must not read as a second field, nor end the line.
-    const LogField fields[] = {{"user", "x outcome=ok"}, {"path", "/a\nerror forged=1"}, {"empty", ""}, {"n", 7}};
-    const auto line = to_text({TimePoint(Milliseconds(1'700'000'000'123)), LogLevel::Warn, "refused", "intake", fields}, 100);
-    CPPUNIT_ASSERT_EQUAL(std::string("2023-11-14T22:13:20.123Z warn refused plugin=intake user=\"x outcome=ok\" "
-                                     "path=\"/a\\x0aerror forged=1\" empty=\"\" n=7"), line);
+    const LogField fields[] = {
+        {"user", "x outcome=ok"}, {"path", "/a\nerror forged=1"}, {"empty", ""}, {"n", 7}};
+    const auto line = to_text(
+        {TimePoint(Milliseconds(1'700'000'000'123)), LogLevel::Warn, "refused", "intake", fields}, 100);
+    CPPUNIT_ASSERT_EQUAL(
+        std::string("2023-11-14T22:13:20.123Z warn refused plugin=intake user=\"x outcome=ok\" "
+                    "path=\"/a\\x0aerror forged=1\" empty=\"\" n=7"),
+        line);
   }
 
   void json_line_is_one_valid_object_whatever_the_value() {
@@ -131,7 +136,8 @@ class ContextTest : public CppUnit::TestFixture {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        for (int n = 0; n < 1'000; ++n) metrics.counter("penstock_things_total", "Things.", {{"a", "1"}, {"b", "2"}}).increment();
+        for (int n = 0; n < 1'000; ++n)
+          metrics.counter("penstock_things_total", "Things.", {{"a", "1"}, {"b", "2"}}).increment();
       });
     }
     for (auto& thread : threads) thread.join();
@@ -144,8 +150,10 @@ class ContextTest : public CppUnit::TestFixture {
     metrics.counter("penstock_things_total", "Things.", {});
     CPPUNIT_ASSERT_THROW(metrics.gauge("penstock_things_total", "Things.", {}), std::invalid_argument);
     CPPUNIT_ASSERT_THROW(metrics.counter("penstock things", "Things.", {}), std::invalid_argument);
-    CPPUNIT_ASSERT_THROW(metrics.counter("penstock_x_total", "X.", {{"bad label", "1"}}), std::invalid_argument);
-    CPPUNIT_ASSERT_THROW(metrics.counter("penstock_x_total", "X.", {{"label", "\xff"}}), std::invalid_argument);
+    CPPUNIT_ASSERT_THROW(metrics.counter("penstock_x_total", "X.", {{"bad label", "1"}}),
+                         std::invalid_argument);
+    CPPUNIT_ASSERT_THROW(metrics.counter("penstock_x_total", "X.", {{"label", "\xff"}}),
+                         std::invalid_argument);
     CPPUNIT_ASSERT_THROW(metrics.histogram("penstock_h_seconds", "H.", {}, {1, 1}), std::invalid_argument);
   }
 
@@ -164,16 +172,18 @@ class ContextTest : public CppUnit::TestFixture {
     // A balancer sends buyers where ready says 200.
     testkit::RecordingLogger log;
     HealthRegistry health(log);
-    auto database = health.probe("database");
+    auto database = PluginHealth(health, "store").probe("database");
     health.set_stage(HealthRegistry::Stage::Serving);
     CPPUNIT_ASSERT(!health.is_ready());
     database->ready();
     CPPUNIT_ASSERT(health.is_ready());
     database->not_ready("connection refused");
     CPPUNIT_ASSERT(!health.is_ready());
-    CPPUNIT_ASSERT_EQUAL(std::string(R"({"status":"not_ready","dependencies":[{"name":"host","status":"ready"},)"
-                                     R"({"name":"database","status":"not_ready","reason":"connection refused"}]})"),
-                         health.ready_body());
+    CPPUNIT_ASSERT_EQUAL(
+        std::string(
+            R"({"status":"not_ready","dependencies":[{"name":"host","status":"ready"},)"
+            R"({"name":"database","plugin":"store","status":"not_ready","reason":"connection refused"}]})"),
+        health.ready_body());
     database.reset();
     CPPUNIT_ASSERT(health.is_ready());
     health.set_stage(HealthRegistry::Stage::Stopping);

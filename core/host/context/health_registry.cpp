@@ -19,8 +19,9 @@ std::string_view reason_of(HealthRegistry::Stage stage) {
   return "";
 }
 
-void append(json::Writer& writer, std::string_view name, std::string_view reason) {
+void append(json::Writer& writer, std::string_view name, std::string_view plugin, std::string_view reason) {
   writer.begin_object().key("name").string(valid_utf8(name));
+  if (!plugin.empty()) writer.key("plugin").string(plugin);
   writer.key("status").string(reason.empty() ? "ready" : "not_ready");
   if (!reason.empty()) writer.key("reason").string(valid_utf8(reason));
   writer.end_object();
@@ -31,15 +32,16 @@ void append(json::Writer& writer, std::string_view name, std::string_view reason
 class HealthRegistry::Entries {
  public:
   struct Entry {
+    std::string plugin;  // empty: the host
     std::string name;
     std::string reason;  // empty: ready
   };
 
   explicit Entries(Logger& logger) : logger_(&logger) {}
 
-  Entry* add(std::string_view name) {
+  Entry* add(std::string_view plugin, std::string_view name) {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({std::string(name), "starting"});
+    entries_.push_back({std::string(plugin), std::string(name), "starting"});
     return &entries_.back();
   }
 
@@ -53,8 +55,13 @@ class HealthRegistry::Entries {
     if (entry->reason == reason) return;
     entry->reason = reason;
     if (!logger_) return;
-    if (reason.empty()) logger_->info("dependency_ready", {{"dependency", entry->name}});
-    else logger_->warn("dependency_not_ready", {{"dependency", entry->name}, {"reason", reason}});
+    const auto by = entry->plugin.empty() ? std::string("host") : entry->plugin;
+    if (reason.empty()) {
+      logger_->info("dependency_ready", {{"dependency", entry->name}, {"seen_by", by}});
+    } else {
+      logger_->warn("dependency_not_ready",
+                    {{"dependency", entry->name}, {"seen_by", by}, {"reason", reason}});
+    }
   }
 
   void set_stage(Stage stage) {
@@ -77,8 +84,8 @@ class HealthRegistry::Entries {
     json::Writer writer;
     writer.begin_object().key("status").string(is_ready_locked() ? "ready" : "not_ready");
     writer.key("dependencies").begin_array();
-    append(writer, "host", reason_of(stage_));
-    for (const auto& entry : entries_) append(writer, entry.name, entry.reason);
+    append(writer, "host", "", reason_of(stage_));
+    for (const auto& entry : entries_) append(writer, entry.name, entry.plugin, entry.reason);
     return writer.end_array().end_object().take();
   }
 
@@ -96,8 +103,8 @@ class HealthRegistry::Entries {
 
 class HealthRegistry::Probe : public HealthProbe {
  public:
-  Probe(std::shared_ptr<Entries> entries, std::string_view name)
-      : entries_(std::move(entries)), entry_(entries_->add(name)) {}
+  Probe(std::shared_ptr<Entries> entries, std::string_view plugin, std::string_view name)
+      : entries_(std::move(entries)), entry_(entries_->add(plugin, name)) {}
   ~Probe() override { entries_->remove(entry_); }
   void ready() override { entries_->change(entry_, ""); }
   void not_ready(std::string_view reason) override {
@@ -111,15 +118,27 @@ class HealthRegistry::Probe : public HealthProbe {
 
 HealthRegistry::HealthRegistry(Logger& logger) : entries_(std::make_shared<Entries>(logger)) {}
 
-HealthRegistry::~HealthRegistry() { entries_->detach(); }
-
-std::unique_ptr<HealthProbe> HealthRegistry::probe(std::string_view name) {
-  return std::make_unique<Probe>(entries_, name);
+HealthRegistry::~HealthRegistry() {
+  entries_->detach();
 }
 
-void HealthRegistry::set_stage(Stage stage) { entries_->set_stage(stage); }
-bool HealthRegistry::is_ready() const { return entries_->is_ready(); }
-std::string HealthRegistry::ready_body() const { return entries_->body(); }
+std::unique_ptr<HealthProbe> HealthRegistry::probe(std::string_view name) {
+  return probe_of({}, name);
+}
+
+std::unique_ptr<HealthProbe> HealthRegistry::probe_of(std::string_view plugin, std::string_view name) {
+  return std::make_unique<Probe>(entries_, plugin, name);
+}
+
+void HealthRegistry::set_stage(Stage stage) {
+  entries_->set_stage(stage);
+}
+bool HealthRegistry::is_ready() const {
+  return entries_->is_ready();
+}
+std::string HealthRegistry::ready_body() const {
+  return entries_->body();
+}
 
 void add_health_routes(HttpRoutes& routes, const HealthRegistry& health) {
   const auto add = [&routes](std::string path, HttpHandler handler) {

@@ -16,8 +16,10 @@ bool needs_quotes(std::string_view text) {
 
 void append_value(std::string& out, std::string_view value) {
   const auto safe = escaped(value);
-  if (needs_quotes(value) || safe.size() != value.size()) out += '"' + safe + '"';
-  else out += safe;
+  if (needs_quotes(value) || safe.size() != value.size())
+    out += '"' + safe + '"';
+  else
+    out += safe;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class PluginContext : public Context {
                 Clock& clock, Random& random, ServiceRegistry& services)
       : logger_(surroundings.log, manifest.name),
         config_(deployment.config.section(manifest)),
+        health_(surroundings.health, manifest.name),
         services_(services, manifest),
         paths_(deployment.paths),
         surroundings_(surroundings),
@@ -29,7 +30,7 @@ class PluginContext : public Context {
   Clock& clock() override { return clock_; }
   Random& random() override { return random_; }
   Metrics& metrics() override { return surroundings_.metrics; }
-  Health& health() override { return surroundings_.health; }
+  Health& health() override { return health_; }
   HttpRoutes& http() override { return surroundings_.routes; }
   Services& services() override { return services_; }
   const Paths& paths() const override { return paths_; }
@@ -37,6 +38,7 @@ class PluginContext : public Context {
  private:
   PluginLogger logger_;
   const std::unique_ptr<Config> config_;
+  PluginHealth health_;
   PluginServices services_;
   const Paths& paths_;
   const Surroundings& surroundings_;

@@ -84,7 +84,8 @@ Counter& PrometheusMetrics::counter(std::string_view name, std::string_view help
   const std::lock_guard lock(impl_->mutex);
   auto& slot = impl_->counters[series];
   if (slot) return *slot;
-  auto& family = prometheus::BuildCounter().Name(series.first).Help(std::string(help)).Register(impl_->registry);
+  auto& family =
+      prometheus::BuildCounter().Name(series.first).Help(std::string(help)).Register(impl_->registry);
   slot = std::make_unique<PrometheusCounter>(family.Add(series.second));
   return *slot;
 }
@@ -94,7 +95,8 @@ Gauge& PrometheusMetrics::gauge(std::string_view name, std::string_view help, co
   const std::lock_guard lock(impl_->mutex);
   auto& slot = impl_->gauges[series];
   if (slot) return *slot;
-  auto& family = prometheus::BuildGauge().Name(series.first).Help(std::string(help)).Register(impl_->registry);
+  auto& family =
+      prometheus::BuildGauge().Name(series.first).Help(std::string(help)).Register(impl_->registry);
   slot = std::make_unique<PrometheusGauge>(family.Add(series.second));
   return *slot;
 }
@@ -102,12 +104,14 @@ Gauge& PrometheusMetrics::gauge(std::string_view name, std::string_view help, co
 Histogram& PrometheusMetrics::histogram(std::string_view name, std::string_view help, const Labels& labels,
                                         const std::vector<double>& buckets) {
   const Series series{name, checked(name, labels)};
-  const bool rising = std::adjacent_find(buckets.begin(), buckets.end(), std::greater_equal<>()) == buckets.end();
+  const bool rising =
+      std::adjacent_find(buckets.begin(), buckets.end(), std::greater_equal<>()) == buckets.end();
   if (!rising) throw std::invalid_argument("metric " + series.first + ": its buckets do not rise strictly");
   const std::lock_guard lock(impl_->mutex);
   auto& slot = impl_->histograms[series];
   if (slot) return *slot;
-  auto& family = prometheus::BuildHistogram().Name(series.first).Help(std::string(help)).Register(impl_->registry);
+  auto& family =
+      prometheus::BuildHistogram().Name(series.first).Help(std::string(help)).Register(impl_->registry);
   slot = std::make_unique<PrometheusHistogram>(family.Add(series.second, buckets));
   return *slot;
 }

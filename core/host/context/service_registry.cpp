@@ -32,14 +32,16 @@ PluginServices::PluginServices(ServiceRegistry& registry, const Manifest& manife
 
 void PluginServices::provide_raw(std::string_view name, void* service) {
   const std::string text(name);
-  if (!contains(manifest_.provides, name)) refuse(manifest_, "provides " + text + ", which its manifest does not declare");
+  if (!contains(manifest_.provides, name))
+    refuse(manifest_, "provides " + text + ", which its manifest does not declare");
   if (registry_.find(name)) refuse(manifest_, "provides " + text + " a second time");
   registry_.provide(name, service);
 }
 
 void* PluginServices::require_raw(std::string_view name) {
   const std::string text(name);
-  if (!contains(manifest_.requires_, name)) refuse(manifest_, "requires " + text + ", which its manifest does not declare");
+  if (!contains(manifest_.requires_, name))
+    refuse(manifest_, "requires " + text + ", which its manifest does not declare");
   auto* service = registry_.find(name);
   if (!service) refuse(manifest_, "asks for " + text + " before start(), when it may not be there yet");
   return service;

@@ -38,9 +38,10 @@ Error thrown(const PluginEntry& entry, std::string_view phase, const std::string
 }
 
 Error failed(const PluginEntry& entry, std::string_view phase, const Error& error) {
-  return phase_error(entry, phase, error.code, std::string(to_string(error.code)) + ", " + host::quoted(error.message),
-                     "a phase that succeeds",
-                     error.retry() == Retry::No ? "correct what the message names" : "see to it, then try again");
+  return phase_error(
+      entry, phase, error.code, std::string(to_string(error.code)) + ", " + host::quoted(error.message),
+      "a phase that succeeds",
+      error.retry() == Retry::No ? "correct what the message names" : "see to it, then try again");
 }
 
 void keep_first(Result<void>& first, Result<void> next) {
@@ -52,7 +53,9 @@ void keep_first(Result<void>& first, Result<void> next) {
 Lifecycle::Lifecycle(LifecycleLimits limits, Logger& logger, OverrunHandler on_overrun)
     : limits_(limits), logger_(logger), watchdog_(std::move(on_overrun)) {}
 
-Lifecycle::~Lifecycle() { static_cast<void>(stop()); }
+Lifecycle::~Lifecycle() {
+  static_cast<void>(stop());
+}
 
 Result<void> Lifecycle::start(std::vector<PluginEntry> plugins) {
   for (auto& entry : plugins) plugins_.push_back(std::make_unique<Running>(Running{std::move(entry)}));
@@ -146,7 +149,8 @@ Result<void> Lifecycle::step(const PluginEntry& entry, const Phase& phase,
     }
   }();
   if (!outcome) {
-    logger_.error("plugin_failed", {{"plugin", entry.name}, {"phase", phase.name}, {"error", outcome.error().message}});
+    logger_.error("plugin_failed",
+                  {{"plugin", entry.name}, {"phase", phase.name}, {"error", outcome.error().message}});
   }
   return outcome;
 }

@@ -22,7 +22,7 @@ namespace penstock::host {
 struct LifecycleLimits {
   Milliseconds configure{5'000};  // also for the constructor
   Milliseconds start{60'000};
-  Milliseconds stop{10'000};      // also for the destructor
+  Milliseconds stop{10'000};  // also for the destructor
 };
 
 // One plugin to run. The context outlives it.

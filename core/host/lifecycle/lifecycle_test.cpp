@@ -84,8 +84,10 @@ class LifecycleTest : public CppUnit::TestFixture {
       CPPUNIT_ASSERT_MESSAGE(phase, !failed.ok());
       CPPUNIT_ASSERT(failed.error().code == ErrorCode::Internal);
       const auto named = phase == "create" ? "configure" : phase;
-      for (const auto& part : {std::string("/plugins/b.so"), "plugin b, " + named, std::string("boom"), std::string("needed"), std::string("next:")}) {
-        CPPUNIT_ASSERT_MESSAGE(failed.error().message + " lacks " + part, failed.error().message.find(part) != std::string::npos);
+      for (const auto& part : {std::string("/plugins/b.so"), "plugin b, " + named, std::string("boom"),
+                               std::string("needed"), std::string("next:")}) {
+        CPPUNIT_ASSERT_MESSAGE(failed.error().message + " lacks " + part,
+                               failed.error().message.find(part) != std::string::npos);
       }
     }
     stage = {{}, "b.start", []() -> Result<void> { throw Poco::FileNotFoundException("x.db"); }};
@@ -98,7 +100,9 @@ class LifecycleTest : public CppUnit::TestFixture {
 
   void error_of_a_phase_keeps_its_code() {
     // The exit status tells a script whether trying again can help.
-    stage = {{}, "a.start", []() -> Result<void> { return Error{ErrorCode::Unavailable, "the disk is full"}; }};
+    stage = {{}, "a.start", []() -> Result<void> {
+               return Error{ErrorCode::Unavailable, "the disk is full"};
+             }};
     Lifecycle lifecycle(limits_, log_, on_overrun_);
     const auto started = lifecycle.start(two());
     CPPUNIT_ASSERT(started.error().code == ErrorCode::Unavailable);
@@ -150,14 +154,16 @@ class LifecycleTest : public CppUnit::TestFixture {
     for (const std::string phase : {"configure", "start", "stop", "destroy"}) {
       std::promise<void> noticed;
       stage = {{}, "b." + phase, [&]() -> Result<void> {
-                 CPPUNIT_ASSERT(noticed.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+                 CPPUNIT_ASSERT(noticed.get_future().wait_for(std::chrono::seconds(20)) ==
+                                std::future_status::ready);
                  return {};
                }};
       Overrun seen;
-      Lifecycle lifecycle({Milliseconds(30), Milliseconds(30), Milliseconds(30)}, log_, [&](const Overrun& overrun) {
-        seen = overrun;
-        noticed.set_value();
-      });
+      Lifecycle lifecycle({Milliseconds(30), Milliseconds(30), Milliseconds(30)}, log_,
+                          [&](const Overrun& overrun) {
+                            seen = overrun;
+                            noticed.set_value();
+                          });
       static_cast<void>(lifecycle.start(two()));
       static_cast<void>(lifecycle.stop());
       CPPUNIT_ASSERT_EQUAL(std::string("b"), seen.plugin);
@@ -170,7 +176,8 @@ class LifecycleTest : public CppUnit::TestFixture {
     // A false alarm ends a healthy process.
     std::atomic<int> alarms{0};
     Watchdog watchdog([&](const Overrun&) { ++alarms; });
-    for (int i = 0; i < 1'000; ++i) const Watchdog::Watch watch(watchdog, {"a", "start", Milliseconds(10'000), "key"});
+    for (int i = 0; i < 1'000; ++i)
+      const Watchdog::Watch watch(watchdog, {"a", "start", Milliseconds(10'000), "key"});
     std::promise<void> noticed;
     Watchdog other([&](const Overrun&) { noticed.set_value(); });
     const Watchdog::Watch watch(other, {"a", "start", Milliseconds(1), "key"});
@@ -181,14 +188,17 @@ class LifecycleTest : public CppUnit::TestFixture {
  private:
   template <char Name>
   PluginEntry entry(const std::string& name) {
-    return {name, "/plugins/" + name + ".so", &kExports<Name>, &context_, [] { return std::vector<std::string>{}; }};
+    return {name, "/plugins/" + name + ".so", &kExports<Name>, &context_,
+            [] { return std::vector<std::string>{}; }};
   }
   std::vector<PluginEntry> two() { return {entry<'a'>("a"), entry<'b'>("b")}; }
 
   const LifecycleLimits limits_;
   testkit::FakeContext context_;
   testkit::RecordingLogger log_;
-  const OverrunHandler on_overrun_ = [](const Overrun& overrun) { CPPUNIT_FAIL("overrun of " + overrun.plugin); };
+  const OverrunHandler on_overrun_ = [](const Overrun& overrun) {
+    CPPUNIT_FAIL("overrun of " + overrun.plugin);
+  };
 };
 
 CPPUNIT_TEST_SUITE_REGISTRATION(LifecycleTest);

@@ -19,8 +19,8 @@ void check_build(const Manifest& manifest, const std::string& place, Problems& p
                         "rebuild the plugin with the SDK of penstock " + std::string(own.version)});
   }
   if (manifest.fingerprint != own.fingerprint) {
-    problems.push_back({place, "fingerprint", host::quoted(manifest.fingerprint), host::quoted(own.fingerprint),
-                        "rebuild the plugin with this SDK and compiler"});
+    problems.push_back({place, "fingerprint", host::quoted(manifest.fingerprint),
+                        host::quoted(own.fingerprint), "rebuild the plugin with this SDK and compiler"});
   }
 }
 
@@ -43,9 +43,10 @@ void find_duplicates(Catalogue& catalogue) {
     const auto [first, is_new] = seen.emplace(plugin.name(), &plugin);
     if (is_new) continue;
     const auto add = [](InstalledPlugin& one, const InstalledPlugin& other) {
-      one.problems.push_back({one.manifest_file.string(), "name",
-                              host::quoted(one.name()) + ", which " + other.manifest_file.string() + " has, too",
-                              "a name of its own", "remove one of the two plugins from the folder"});
+      one.problems.push_back(
+          {one.manifest_file.string(), "name",
+           host::quoted(one.name()) + ", which " + other.manifest_file.string() + " has, too",
+           "a name of its own", "remove one of the two plugins from the folder"});
     };
     add(plugin, *first->second);
     add(*first->second, plugin);
@@ -91,9 +92,9 @@ Catalogue read_catalogue(const std::filesystem::path& folder) {
     if (entry->path().extension() == ".json") files.push_back(entry->path());
   }
   if (error) {
-    catalogue.problems.push_back({folder.string(), "the plugin folder", "no readable folder (" + error.message() + ")",
-                                  "the folder with the plugins and their manifests",
-                                  "set plugins.dir, or reinstall penstock"});
+    catalogue.problems.push_back(
+        {folder.string(), "the plugin folder", "no readable folder (" + error.message() + ")",
+         "the folder with the plugins and their manifests", "set plugins.dir, or reinstall penstock"});
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) catalogue.plugins.push_back(read_plugin(file));

@@ -28,8 +28,8 @@ struct Fault {
 
 std::optional<Fault> check_header(const Elf64_Ehdr& header) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return Fault{"no ELF file", "a shared library"};
-  const bool same_machine = header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                            header.e_ident[EI_DATA] == kByteOrder && header.e_machine == kMachine;
+  const bool same_machine = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == kByteOrder &&
+                            header.e_machine == kMachine;
   if (!same_machine) return Fault{"a library of another machine", "one built for this machine"};
   if (header.e_type != ET_DYN) return Fault{"an ELF file of another kind", "a shared library"};
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return Fault{"a damaged ELF header", "a shared library"};
@@ -55,7 +55,8 @@ std::optional<Fault> check_file(const std::filesystem::path& path) {
                  "the plugin's shared library"};
   }
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Fault{std::string("no readable file (") + std::strerror(errno) + ")", "a shared library"};
+  if (!stream)
+    return Fault{std::string("no readable file (") + std::strerror(errno) + ")", "a shared library"};
   const std::uint64_t size = std::filesystem::file_size(path, error);
 
   Elf64_Ehdr header{};

@@ -20,8 +20,8 @@ void keep_for_ever(boost::dll::shared_library library) {
 
 const PluginExport* refuse(const InstalledPlugin& plugin, std::string subject, std::string found,
                            std::string needed, std::string next, Problems& problems) {
-  problems.push_back({plugin.library.string(), std::move(subject), std::move(found), std::move(needed),
-                      std::move(next)});
+  problems.push_back(
+      {plugin.library.string(), std::move(subject), std::move(found), std::move(needed), std::move(next)});
   return nullptr;
 }
 
@@ -47,7 +47,8 @@ const PluginExport* open_plugin(const InstalledPlugin& plugin, Problems& problem
   try {
     // The name is taken as it is: trying decorated names would hide the real error.
     const auto path = std::filesystem::absolute(plugin.library).string();
-    boost::dll::shared_library library(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+    boost::dll::shared_library library(path,
+                                       boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
     const auto* symbol = library.has(kSymbol) ? &library.get<const PluginExport>(kSymbol) : nullptr;
     keep_for_ever(std::move(library));
     if (symbol) return check_export(plugin, symbol, problems);

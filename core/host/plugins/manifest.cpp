@@ -13,8 +13,8 @@ namespace penstock::host {
 namespace {
 
 constexpr std::pair<std::string_view, KeyType> kTypes[] = {
-    {"string", KeyType::String},   {"choice", KeyType::Choice},   {"path", KeyType::Path},
-    {"secret", KeyType::Secret},   {"integer", KeyType::Integer}, {"boolean", KeyType::Boolean},
+    {"string", KeyType::String}, {"choice", KeyType::Choice},   {"path", KeyType::Path},
+    {"secret", KeyType::Secret}, {"integer", KeyType::Integer}, {"boolean", KeyType::Boolean},
     {"list", KeyType::List},
 };
 

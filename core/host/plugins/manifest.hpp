@@ -21,7 +21,7 @@ struct KeySpec {
   std::optional<std::string> fallback;  // the default, as text; none: the key is required
   std::int64_t min = INT64_MIN;         // Integer only
   std::int64_t max = INT64_MAX;
-  std::vector<std::string> allowed;     // Choice only
+  std::vector<std::string> allowed;  // Choice only
   std::string help;
 
   bool required() const { return !fallback; }

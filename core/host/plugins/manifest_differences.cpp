@@ -21,12 +21,18 @@ void append_elements(json::Writer& writer, const json::Array& elements) {
 }
 
 void append(json::Writer& writer, const json::Value& value) {
-  if (const auto* text = value.as_string()) writer.string(*text);
-  else if (const auto* number = value.as_integer()) writer.integer(*number);
-  else if (const auto* flag = value.as_bool()) writer.boolean(*flag);
-  else if (const auto* members = value.as_object()) append_members(writer, *members);
-  else if (const auto* elements = value.as_array()) append_elements(writer, *elements);
-  else writer.string(value.kind());  // a manifest has no other kinds
+  if (const auto* text = value.as_string())
+    writer.string(*text);
+  else if (const auto* number = value.as_integer())
+    writer.integer(*number);
+  else if (const auto* flag = value.as_bool())
+    writer.boolean(*flag);
+  else if (const auto* members = value.as_object())
+    append_members(writer, *members);
+  else if (const auto* elements = value.as_array())
+    append_elements(writer, *elements);
+  else
+    writer.string(value.kind());  // a manifest has no other kinds
 }
 
 std::string text_of(const json::Value* value) {
@@ -57,8 +63,7 @@ class Comparison {
     const auto* right = compiled_in ? compiled_in->as_array() : nullptr;
     if (left && right && have_keys(*left) && have_keys(*right)) return keys(name, *left, *right);
     if (text_of(beside) == text_of(compiled_in)) return;
-    problems_.push_back({place_, name, text_of(beside),
-                         text_of(compiled_in) + ", as the library says itself",
+    problems_.push_back({place_, name, text_of(beside), text_of(compiled_in) + ", as the library says itself",
                          "reinstall the plugin: manifest and library are not of one build"});
   }
 
@@ -79,8 +84,10 @@ class Comparison {
     for (const auto& element : beside) {
       const auto& key = *key_of(element);
       const auto* other = find(compiled_in, key);
-      if (other) members(element, *other, name + "[" + key + "].");
-      else member(name + "[" + key + "]", &element, nullptr);
+      if (other)
+        members(element, *other, name + "[" + key + "].");
+      else
+        member(name + "[" + key + "]", &element, nullptr);
     }
     for (const auto& element : compiled_in) {
       const auto& key = *key_of(element);

@@ -79,8 +79,10 @@ std::vector<std::string> ObjectReader::texts_or_none(std::string_view name) {
     return texts;
   }
   for (const auto& element : *elements) {
-    if (const auto* text = element.as_string()) texts.push_back(*text);
-    else refuse(name, element.kind(), "strings");
+    if (const auto* text = element.as_string())
+      texts.push_back(*text);
+    else
+      refuse(name, element.kind(), "strings");
   }
   return texts;
 }

@@ -14,7 +14,8 @@
 namespace penstock::host {
 namespace {
 
-InstalledPlugin plugin(const std::string& name, std::vector<std::string> provides, std::vector<std::string> needs) {
+InstalledPlugin plugin(const std::string& name, std::vector<std::string> provides,
+                       std::vector<std::string> needs) {
   InstalledPlugin plugin;
   plugin.manifest.name = name;
   plugin.manifest.provides = std::move(provides);
@@ -51,8 +52,10 @@ class PluginsTest : public CppUnit::TestFixture {
  public:
   void requirements_start_first_and_ties_go_by_name() {
     // Two runs that start in different order hide bugs in one of them.
-    Catalogue catalogue{"/plugins", {plugin("z_gate", {"gate"}, {}), plugin("intake", {}, {"store", "gate"}),
-                                     plugin("store", {"store"}, {}), plugin("audit", {}, {})}, {}};
+    Catalogue catalogue{"/plugins",
+                        {plugin("z_gate", {"gate"}, {}), plugin("intake", {}, {"store", "gate"}),
+                         plugin("store", {"store"}, {}), plugin("audit", {}, {})},
+                        {}};
     const auto resolution = resolve(catalogue, Names{"intake", "z_gate", "store", "audit"}, "x.properties:1");
     CPPUNIT_ASSERT(resolution.problems.empty());
     CPPUNIT_ASSERT((Names{"audit", "store", "z_gate", "intake"}) == names_of(resolution.plugins));
@@ -60,21 +63,32 @@ class PluginsTest : public CppUnit::TestFixture {
 
   void missing_provider_names_those_that_could() {
     // The next step is one word in one line of the configuration.
-    Catalogue catalogue{"/plugins", {plugin("intake", {}, {"gate"}), plugin("gate_a", {"gate"}, {}), plugin("gate_b", {"gate"}, {})}, {}};
+    Catalogue catalogue{
+        "/plugins",
+        {plugin("intake", {}, {"gate"}), plugin("gate_a", {"gate"}, {}), plugin("gate_b", {"gate"}, {})},
+        {}};
     const auto resolution = resolve(catalogue, Names{"intake"}, "x.properties:1");
-    assert_only(resolution.problems, {"/plugins/intake.json", "\"gate\"", "x.properties:1", "add one of gate_a, gate_b to `plugins`"});
+    assert_only(resolution.problems, {"/plugins/intake.json", "\"gate\"", "x.properties:1",
+                                      "add one of gate_a, gate_b to `plugins`"});
   }
 
   void two_providers_are_ambiguous() {
     // Which one holds the stock must never be a matter of luck.
-    Catalogue catalogue{"/plugins", {plugin("intake", {}, {"gate"}), plugin("gate_a", {"gate"}, {}), plugin("gate_b", {"gate"}, {})}, {}};
+    Catalogue catalogue{
+        "/plugins",
+        {plugin("intake", {}, {"gate"}), plugin("gate_a", {"gate"}, {}), plugin("gate_b", {"gate"}, {})},
+        {}};
     const auto resolution = resolve(catalogue, Names{"intake", "gate_a", "gate_b"}, "x.properties:1");
-    assert_only(resolution.problems, {"x.properties:1", "gate_a, gate_b", "/plugins/gate_a.json", "one provider", "keep one of them"});
+    assert_only(resolution.problems, {"x.properties:1", "gate_a, gate_b", "/plugins/gate_a.json",
+                                      "one provider", "keep one of them"});
   }
 
   void cycle_is_told_step_by_step() {
     // "There is a cycle" leaves the reader to find it.
-    Catalogue catalogue{"/plugins", {plugin("a", {"A"}, {"B"}), plugin("b", {"B"}, {"C"}), plugin("c", {"C"}, {"A"}), plugin("d", {"D"}, {"D"})}, {}};
+    Catalogue catalogue{"/plugins",
+                        {plugin("a", {"A"}, {"B"}), plugin("b", {"B"}, {"C"}), plugin("c", {"C"}, {"A"}),
+                         plugin("d", {"D"}, {"D"})},
+                        {}};
     const auto cycle = resolve(catalogue, Names{"a", "b", "c"}, "x.properties:1");
     assert_only(cycle.problems, {"a requires b requires c requires a", "/plugins/c.json", "needed", "next"});
     const auto self = resolve(catalogue, Names{"d"}, "x.properties:1");
@@ -86,7 +100,8 @@ class PluginsTest : public CppUnit::TestFixture {
     auto broken = plugin("broken", {}, {});
     broken.problems.push_back({"/plugins/broken.json", "abi", "0", "1", "rebuild"});
     Catalogue catalogue{"/plugins", {broken, plugin("intake", {}, {"gate"})}, {}};
-    const auto resolution = resolve(catalogue, Names{"intke", "broken", "intake", "intake"}, "x.properties:1");
+    const auto resolution =
+        resolve(catalogue, Names{"intke", "broken", "intake", "intake"}, "x.properties:1");
     CPPUNIT_ASSERT_EQUAL(std::size_t{4}, resolution.problems.size());
     CPPUNIT_ASSERT(to_text(resolution.problems[0]).find("did you mean intake?") != std::string::npos);
     CPPUNIT_ASSERT_EQUAL(std::string("abi"), resolution.problems[1].subject);
@@ -96,8 +111,8 @@ class PluginsTest : public CppUnit::TestFixture {
 
   void closure_has_what_a_service_needs_and_nothing_else() {
     // `penstock audit` must not start the publisher.
-    const std::vector plugins{plugin("base", {"base"}, {}), plugin("gate", {"gate"}, {}), plugin("store", {"store"}, {"base"}),
-                              plugin("intake", {}, {"store", "gate"})};
+    const std::vector plugins{plugin("base", {"base"}, {}), plugin("gate", {"gate"}, {}),
+                              plugin("store", {"store"}, {"base"}), plugin("intake", {}, {"store", "gate"})};
     const std::string_view wanted[] = {"store"};
     CPPUNIT_ASSERT((Names{"base", "store"}) == names_of(closure(plugins, wanted)));
   }
@@ -105,10 +120,11 @@ class PluginsTest : public CppUnit::TestFixture {
   void manifest_reports_every_fault_at_once() {
     // Its author wants to rebuild once.
     Problems problems;
-    parse_manifest(R"({"name":"Bad Name","summary":1,"version":"1","abi":"1","fingerprint":"f","provides":"x","requires":[1],
+    parse_manifest(
+        R"({"name":"Bad Name","summary":1,"version":"1","abi":"1","fingerprint":"f","provides":"x","requires":[1],
         "colour":"red","config":[{"key":"a","type":"int","default":"x","help":"h"},{"key":"a","type":"integer","min":5,"max":1,"help":"h"},
         {"key":"b","type":"integer","default":9,"max":5,"help":"h"},{"key":"c","type":"choice","help":"h"},{"key":"d","type":"string"}, 7]})",
-                   "m.json", problems);
+        "m.json", problems);
     assert_any(problems, {"m.json: name", "Bad Name"});
     assert_any(problems, {"m.json: summary", "an integer", "a string"});
     assert_any(problems, {"m.json: abi", "a string", "an integer"});
@@ -136,8 +152,10 @@ class PluginsTest : public CppUnit::TestFixture {
 
   void manifest_differences_name_the_field_and_both_values() {
     // An edited default would be read by people and not by the program.
-    const std::string beside = R"({"name":"a","version":"2","config":[{"key":"k","default":5},{"key":"new","default":1}],"extra":1})";
-    const std::string inside = R"({"version":"1","name":"a","config":[{"key":"k","default":7},{"key":"old","default":1}]})";
+    const std::string beside =
+        R"({"name":"a","version":"2","config":[{"key":"k","default":5},{"key":"new","default":1}],"extra":1})";
+    const std::string inside =
+        R"({"version":"1","name":"a","config":[{"key":"k","default":7},{"key":"old","default":1}]})";
     const auto problems = manifest_differences(beside, inside, "a.json");
     CPPUNIT_ASSERT_EQUAL(std::size_t{5}, problems.size());
     assert_any(problems, {"a.json: version", "\"2\"", "\"1\"", "reinstall"});
@@ -168,14 +186,16 @@ class PluginsTest : public CppUnit::TestFixture {
     other_machine[18] = 8;  // e_machine: MIPS
     assert_refused(other_machine, "another machine");
     CPPUNIT_ASSERT(check_library_file(folder_.path())[0].found.find("no file") != std::string::npos);
-    CPPUNIT_ASSERT(check_library_file(folder_.path() / "none.so")[0].found.find("no such file") != std::string::npos);
+    CPPUNIT_ASSERT(check_library_file(folder_.path() / "none.so")[0].found.find("no such file") !=
+                   std::string::npos);
   }
 
   void random_bytes_in_manifest_and_library_never_end_the_process() {
     // A damaged disk block must not keep the other plugins from being listed.
     std::mt19937 random(20'240);
     const auto good = read("/proc/self/exe").substr(0, 4'096);
-    const std::string manifest = R"({"name":"a","summary":"s","provides":[],"requires":[],"config":[{"key":"k","type":"integer","default":5,"help":"h"}]})";
+    const std::string manifest =
+        R"({"name":"a","summary":"s","provides":[],"requires":[],"config":[{"key":"k","type":"integer","default":5,"help":"h"}]})";
     for (int round = 0; round < 200; ++round) {
       auto bytes = good;
       for (int i = 0; i < 8; ++i) bytes[random() % 64] = static_cast<char>(random());

@@ -9,7 +9,6 @@
 namespace penstock::host {
 namespace {
 
-
 std::string alternatives(const std::vector<std::string>& names) {
   return names.size() == 1 ? names.front() : "one of " + joined(names);
 }
@@ -59,8 +58,10 @@ class Resolver {
       names.push_back(provider->name());
       files.push_back(provider->manifest_file.string());
     }
-    problem("plugins", "the service " + host::quoted(service) + " provided by " + joined(names) + " (" + joined(files) + ")",
-            "one provider", "keep one of them in `plugins`");
+    problem(
+        "plugins",
+        "the service " + host::quoted(service) + " provided by " + joined(names) + " (" + joined(files) + ")",
+        "one provider", "keep one of them in `plugins`");
   }
 
   void check_missing(const InstalledPlugin& plugin) {
@@ -68,9 +69,11 @@ class Resolver {
       if (providers_.contains(service)) continue;
       const auto candidates = catalogue_.providers_of(service);
       resolution_.problems.push_back(
-          {plugin.manifest_file.string(), plugin.name(), "no provider of the service " + host::quoted(service) + " in `plugins` (" + place_ + ")",
+          {plugin.manifest_file.string(), plugin.name(),
+           "no provider of the service " + host::quoted(service) + " in `plugins` (" + place_ + ")",
            "a plugin that provides it",
-           candidates.empty() ? "install a plugin that provides it" : "add " + alternatives(candidates) + " to `plugins`"});
+           candidates.empty() ? "install a plugin that provides it"
+                              : "add " + alternatives(candidates) + " to `plugins`"});
     }
   }
 
@@ -95,7 +98,8 @@ class Resolver {
     text += cycle.front()->name();
     std::vector<std::string> files;
     for (const auto* plugin : cycle) files.push_back(plugin->manifest_file.string());
-    problem("plugins", "a cycle: " + text + " (" + joined(files) + ")", "plugins that can start one after the other",
+    problem("plugins", "a cycle: " + text + " (" + joined(files) + ")",
+            "plugins that can start one after the other",
             "remove one of them from `plugins`, or have one look the other up later");
   }
 
@@ -127,8 +131,8 @@ std::vector<InstalledPlugin> closure(std::span<const InstalledPlugin> plugins,
   std::vector<InstalledPlugin> chosen;
   for (auto plugin = plugins.rbegin(); plugin != plugins.rend(); ++plugin) {
     const auto& provides = plugin->manifest.provides;
-    const bool is_wanted =
-        std::any_of(provides.begin(), provides.end(), [&](const auto& name) { return wanted.contains(name); });
+    const bool is_wanted = std::any_of(provides.begin(), provides.end(),
+                                       [&](const auto& name) { return wanted.contains(name); });
     if (!is_wanted) continue;
     wanted.insert(plugin->manifest.requires_.begin(), plugin->manifest.requires_.end());
     chosen.push_back(*plugin);

@@ -71,8 +71,9 @@ class Server {
 
  private:
   int start() {
-    log_.info("starting", {{"version", build_info().version}, {"pid", ::getpid()},
-                           {"plugins", config_.find("plugins")->text}});
+    log_.info("starting", {{"version", build_info().version},
+                           {"pid", ::getpid()},
+                           {"plugins", joined(config_.list("plugins"))}});
     for (const auto& point : fail_point::armed()) log_.warn("fail_point_armed", {{"point", point}});
     add_health_routes(http_, health_);
     if (auto listening = http_.start(); !listening) return give_up(listening.error());
@@ -91,7 +92,8 @@ class Server {
     health_.set_stage(HealthRegistry::Stage::Stopping);
     wait_for_balancer();
     const auto cut = http_.drain(clock_.deadline_in(config_.duration("http.drain_ms")));
-    if (cut > 0) log_.error("requests_cut", {{"count", cut}, {"next", "raise http.drain_ms if they need longer"}});
+    if (cut > 0)
+      log_.error("requests_cut", {{"count", cut}, {"next", "raise http.drain_ms if they need longer"}});
     const auto stopped = host_.stop();
     const bool clean = cut == 0 && stopped.ok();
     log_.info("stopped", {{"clean", clean ? "true" : "false"}});
@@ -127,6 +129,8 @@ class Server {
 
 }  // namespace
 
-int serve(const Deployment& deployment) { return Server(deployment).run(); }
+int serve(const Deployment& deployment) {
+  return Server(deployment).run();
+}
 
 }  // namespace penstock::host

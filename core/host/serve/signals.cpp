@@ -22,7 +22,9 @@ sigset_t watched_set() {
   return set;
 }
 
-bool ends_the_process(int number) { return number == SIGINT || number == SIGTERM || number == SIGQUIT; }
+bool ends_the_process(int number) {
+  return number == SIGINT || number == SIGTERM || number == SIGQUIT;
+}
 
 // The number of the signal that came; nothing at the deadline.
 std::optional<int> next_signal(std::optional<Deadline> deadline) {
@@ -36,7 +38,8 @@ std::optional<int> next_signal(std::optional<Deadline> deadline) {
     const auto left = *deadline - std::chrono::steady_clock::now();
     if (left <= Deadline::duration::zero()) return std::nullopt;
     const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
-    const timespec wait{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+    const timespec wait{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                        static_cast<long>(nanoseconds % 1'000'000'000)};
     const int number = sigtimedwait(&set, nullptr, &wait);
     if (number > 0) return number;
   }
@@ -86,8 +89,9 @@ void SignalWatch::run() {
       if (finished_) return;
     }
     if (!number) {
-      logger_.error("shutdown_overrun", {{"allowed_ms", limit_.count()},
-                                         {"next", "the process ends now; raise lifecycle.drain_ms if it needs longer"}});
+      logger_.error("shutdown_overrun",
+                    {{"allowed_ms", limit_.count()},
+                     {"next", "the process ends now; raise lifecycle.drain_ms if it needs longer"}});
       _exit(kExitOverrun);
     }
     if (!ends_the_process(*number)) {
