@@ -31,9 +31,10 @@ int main(int argc, char** argv) {
   controller.addListener(&results);
   controller.addListener(&progress);
 
-  // The runner owns whole suites; picked tests stay owned by their suite, so both live to the end.
-  auto* all = CppUnit::TestFactoryRegistry::getRegistry().makeTest();
-  auto* runner = new CppUnit::TestRunner;
+  // The runner owns whole suites; picked tests stay owned by their suite, so both live to the end,
+  // in reach of the leak checker.
+  static auto* all = CppUnit::TestFactoryRegistry::getRegistry().makeTest();
+  static auto* runner = new CppUnit::TestRunner;
   if (argc > 1) add_matching(all, argv[1], *runner);
   else runner->addTest(all);
   runner->run(controller);
