@@ -31,6 +31,8 @@ class FakeShop {
     server.start();
   }
 
+  ~FakeShop() { server.drain(Milliseconds(0)); }  // before what its handlers use
+
   int refuse_first = 0;      // as many orders are answered 503
   bool forgetful = false;    // another number for a repeated request
   bool ends_unpaid = true;   // unpaid orders time out at the third look
