@@ -105,9 +105,9 @@ class AuditTest : public CppUnit::TestFixture {
 
   void many_differences_are_cut_with_a_word() {
     // A broken database must not fill the operator's memory and screen.
-    const auto found = differences_after(
-        "INSERT INTO order_item SELECT 'O-none', key + 1, 'A', 1, 1000 FROM json_each(json_array(" +
-        zeros(150) + "))");
+    const auto found =
+        differences_after("INSERT INTO order_item SELECT 'O-none', key + 1, 'A', 1, 1000 FROM json_each('[" +
+                          zeros(150) + "]')");
     CPPUNIT_ASSERT_EQUAL(Audit::kMaxPerKind + 1, found.size());
     CPPUNIT_ASSERT_EQUAL(std::string("more"), found.back().subject);
   }
