@@ -1,5 +1,6 @@
 // What the intake knows about its dependencies without asking them for every request: one worker
 // looks at the gate, another at the store, so that one of them hanging does not hide the other.
+// Their health probes say what the intake sees; the adapters report about themselves.
 #pragma once
 
 #include "penstock/health.hpp"

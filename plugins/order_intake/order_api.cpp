@@ -137,8 +137,10 @@ void OrderApi::pay(const HttpRequest& request, HttpReply reply) {
   if (!is_json(request)) return reply.send(unsupported_media_type());
   auto payment = parse_payment(request.body());
   if (!payment) return reply.send(malformed(payment.error().message));
-  answer_by(pay_lane_, Payment(*payment), std::move(reply),
-            [payment = std::move(*payment)](const PayAnswer& answer) { return payment_answer(payment, answer); });
+  Payment job = *payment;
+  answer_by(pay_lane_, std::move(job), std::move(reply), [payment = std::move(*payment)](const PayAnswer& answer) {
+    return payment_answer(payment, answer);
+  });
 }
 
 void OrderApi::product(const HttpRequest& request, HttpReply reply) {
@@ -205,6 +207,15 @@ HttpResponse OrderApi::lane_full() {
   return backlog();
 }
 
+HttpResponse OrderApi::failed(const Error& error) {
+  std::uint64_t suppressed = 0;
+  if (error.code != ErrorCode::Closed && failures_.pass(suppressed)) {
+    ports_.logger.warn("intake_request_failed",
+                       {{"code", to_string(error.code)}, {"error", error.message}, {"suppressed", suppressed}});
+  }
+  return failure(error);
+}
+
 LaneSettings OrderApi::query_lane(std::string stage) const {
   return {.stage = std::move(stage),
           .max_batch = settings_.query_max_batch,
@@ -215,16 +226,16 @@ LaneSettings OrderApi::query_lane(std::string stage) const {
 template <class Request, class Answer, class Respond>
 void OrderApi::answer_by(Lane<Request, Answer>& lane, Request request, HttpReply reply, Respond respond) {
   const auto pending = std::make_shared<PendingReply>(std::move(reply));
-  const bool taken = lane.submit(std::move(request), [pending, respond](Result<Answer> answer) {
-    pending->send(answer ? respond(*answer) : failure(answer.error()));
+  const bool taken = lane.submit(std::move(request), [this, pending, respond](Result<Answer> answer) {
+    pending->send(answer ? respond(*answer) : failed(answer.error()));
   });
   if (!taken) pending->send(lane_full());
 }
 
 template <class Request>
 void OrderApi::hand_to(Lane<Request, Nothing>& lane, Request request, const PendingReplyPtr& reply) {
-  const bool taken = lane.submit(std::move(request), [reply](Result<Nothing> done) {
-    if (!done) reply->send(failure(done.error()));
+  const bool taken = lane.submit(std::move(request), [this, reply](Result<Nothing> done) {
+    if (!done) reply->send(failed(done.error()));
   });
   if (!taken) reply->send(lane_full());
 }

@@ -83,6 +83,8 @@ class OrderApi {
   // The refusal of a request that may not even be looked at now.
   std::optional<HttpResponse> shed();
   HttpResponse lane_full();
+  // The answer for an error of a port, which the client is told little of and the log everything.
+  HttpResponse failed(const Error& error);
   LaneSettings query_lane(std::string stage) const;
   // Gives the request to the lane and answers with `respond` of what comes out of it.
   template <class Request, class Answer, class Respond>
@@ -96,6 +98,7 @@ class OrderApi {
   Counter& shed_backlog_;
   Counter& shed_lane_full_;
   Counter& shed_stopping_;
+  LogLimit failures_{std::chrono::seconds(5)};
   std::atomic<bool> stopping_{false};
   orders::OrderNoGenerator numbers_;
   AcceptSequence sequence_;

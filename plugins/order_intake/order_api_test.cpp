@@ -233,6 +233,7 @@ class OrderApiTest : public CppUnit::TestFixture {
     }
     CPPUNIT_ASSERT_EQUAL(std::string("u"), store_.cancelled()[0].user.str());
     CPPUNIT_ASSERT_EQUAL(std::string("user"), store_.cancelled()[0].actor);
+    CPPUNIT_ASSERT_EQUAL(std::string("o1"), store_.cancelled()[0].order_no.str());
     says = CancelOutcome::NotCancellable;
     assert_problem(409, "ORDER_NOT_CANCELLABLE", call(cancel));
     says = CancelOutcome::UnknownOrder;
@@ -262,6 +263,10 @@ class OrderApiTest : public CppUnit::TestFixture {
       CPPUNIT_ASSERT_EQUAL_MESSAGE(code, status, answer.status);
       CPPUNIT_ASSERT_EQUAL(std::string(code), text(answer, status == 200 ? "outcome" : "code"));
     }
+    const auto payment = store_.paid()[0];
+    CPPUNIT_ASSERT_EQUAL(std::string("bank/n1/o1/1999/EUR"),
+                         payment.provider + "/" + payment.payment_no.str() + "/" + payment.order_no.str() + "/" +
+                             std::to_string(payment.amount_minor) + "/" + payment.currency);
     const auto taken = store_.paid().size();
     assert_problem(400, "MALFORMED", pay("19.99"));
     CPPUNIT_ASSERT_EQUAL(taken, store_.paid().size());
@@ -385,6 +390,7 @@ class OrderApiTest : public CppUnit::TestFixture {
     assert_problem(503, "DEPENDENCY_DOWN", answer);
     // Inner details are not the client's business.
     CPPUNIT_ASSERT(answer.body.find("10.0.0.1") == std::string::npos);
+    CPPUNIT_ASSERT(context_->logger().contains("warn intake_request_failed code=unavailable error=no database at 10.0.0.1"));
     assert_problem(503, "DEPENDENCY_DOWN", order(kOrder));
   }
 
