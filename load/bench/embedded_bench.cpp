@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kWarmUp{1'000};
 constexpr Milliseconds kDrainWithin{60'000};
 constexpr int kSoldOutRounds = 3;
-constexpr const char* kLocked = "penstock_consumed_total{consumer=\"order_consumer.lock\",outcome=\"done\"}";
+constexpr const char* kLocked = "penstock_consumed_total{consumer=\"lock\",outcome=\"done\"}";
 
 // Every bound that lets one commit carry more than one order.
 const std::vector<std::string> kOneByOne{"order_intake.accept_max_batch=1", "order_intake.query_max_batch=1",
