@@ -1,7 +1,7 @@
-#include "connection.hpp"
+#include "host/http/connection.hpp"
 
-#include "reply.hpp"
-#include "response_writer.hpp"
+#include "host/http/reply.hpp"
+#include "host/http/response_writer.hpp"
 
 #include <boost/asio/buffer.hpp>
 

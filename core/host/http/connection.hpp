@@ -5,8 +5,8 @@
 // Everything belongs to the loop's thread but what says otherwise.
 #pragma once
 
-#include "event_loop.hpp"
-#include "listener.hpp"
+#include "host/http/event_loop.hpp"
+#include "host/http/listener.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 

@@ -1,7 +1,7 @@
-#include "event_loop.hpp"
+#include "host/http/event_loop.hpp"
 
-#include "connection.hpp"
-#include "listener.hpp"
+#include "host/http/connection.hpp"
+#include "host/http/listener.hpp"
 
 #include <boost/asio/post.hpp>
 

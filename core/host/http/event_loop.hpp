@@ -13,8 +13,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "request_head.hpp"
-#include "route_table.hpp"
+#include "host/http/request_head.hpp"
+#include "host/http/route_table.hpp"
 
 #include <ctime>
 #include <memory>

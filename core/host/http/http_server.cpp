@@ -1,8 +1,8 @@
-#include "http_server.hpp"
+#include "host/http/http_server.hpp"
 
-#include "connection.hpp"
-#include "event_loop.hpp"
-#include "listener.hpp"
+#include "host/http/connection.hpp"
+#include "host/http/event_loop.hpp"
+#include "host/http/listener.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>

@@ -1,4 +1,4 @@
-#include "listener.hpp"
+#include "host/http/listener.hpp"
 
 #include <stdexcept>
 

@@ -2,8 +2,8 @@
 // Thread-safe throughout. Outlives the server for replies that are answered late.
 #pragma once
 
-#include "http_server.hpp"
-#include "route_table.hpp"
+#include "host/http/http_server.hpp"
+#include "host/http/route_table.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
-#include "reply.hpp"
+#include "host/http/reply.hpp"
 
-#include "response_writer.hpp"
+#include "host/http/response_writer.hpp"
 
 namespace penstock::host::http {
 

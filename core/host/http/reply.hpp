@@ -2,7 +2,7 @@
 // given. Thread-safe; usable after the server has gone, then without effect.
 #pragma once
 
-#include "connection.hpp"
+#include "host/http/connection.hpp"
 
 #include <atomic>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "request_head.hpp"
+#include "host/http/request_head.hpp"
 
 #include <utility>  // before Asio: its 1.74 coroutine headers need std::exchange under C++20
 

@@ -1,6 +1,6 @@
-#include "response_writer.hpp"
+#include "host/http/response_writer.hpp"
 
-#include "request_head.hpp"
+#include "host/http/request_head.hpp"
 
 #include <utility>  // before Beast: Asio 1.74 needs std::exchange under C++20
 

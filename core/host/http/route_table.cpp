@@ -1,4 +1,4 @@
-#include "route_table.hpp"
+#include "host/http/route_table.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,7 +7,7 @@
 
 #include "penstock/http.hpp"
 #include "penstock/metrics.hpp"
-#include "request_head.hpp"
+#include "host/http/request_head.hpp"
 
 #include <array>
 #include <atomic>
