@@ -1,0 +1,209 @@
+// Faults that no fail point makes: signals, frozen processes, backlogs, poison.
+#include "reckoning.hpp"
+
+#include "load/closed_loop.hpp"
+#include "load/requests.hpp"
+#include "penstock/testkit/wait_until.hpp"
+
+#include <Poco/Data/SQLite/Connector.h>
+#include <Poco/Data/Session.h>
+#include <cppunit/extensions/HelperMacros.h>
+
+#include <signal.h>
+
+#include <iostream>
+#include <set>
+
+namespace penstock::fault_test {
+namespace {
+
+using namespace Poco::Data::Keywords;
+using testkit::wait_until;
+
+// What one client on one connection is told.
+load::OrderView order_once(const load::Target& door, const load::OrderRequest& order, int& status) {
+  load::Loop loop(door);
+  load::Client client(loop, std::chrono::seconds(10));
+  load::OrderView view;
+  client.send(load::order_request(order), [&](const load::Answer& answer) {
+    status = answer.status;
+    view = load::read_order(answer.body);
+    loop.stop();
+  });
+  loop.run();
+  return view;
+}
+
+class ProcessFaultsTest : public CppUnit::TestFixture {
+  CPPUNIT_TEST_SUITE(ProcessFaultsTest);
+  CPPUNIT_TEST(terminated_under_load_loses_nothing);
+  CPPUNIT_TEST(killed_between_hold_and_transaction_again_and_again);
+  CPPUNIT_TEST(a_publisher_frozen_beyond_its_lease_cannot_mark);
+  CPPUNIT_TEST(a_backlog_is_drained_after_a_restart_with_flat_memory);
+  CPPUNIT_TEST(poison_is_parked_with_its_reason_and_the_others_flow);
+  CPPUNIT_TEST_SUITE_END();
+
+  static void put_into_outbox(const Shop& shop, const std::string& id, const std::string& body) {
+    Poco::Data::SQLite::Connector::registerConnector();
+    Poco::Data::Session session("SQLite", shop.database().string());
+    session << "PRAGMA busy_timeout = 10000", now;
+    std::string event = id;
+    std::string text = body;
+    session << "INSERT INTO mq_outbox (event_id, event_type, order_no, body, trace, state, next_at, due_at, created_at,"
+               " updated_at) SELECT ?, 'order.created', 'none', ?, '', 'NEW', t, t, t, t"
+               " FROM (SELECT strftime('%Y-%m-%d %H:%M:%f', 'now') AS t)",
+        use(event), use(text), now;
+  }
+
+ public:
+  void terminated_under_load_loses_nothing() {
+    // Every deployment does this: what was promised before the signal is kept after it.
+    const Shop shop("p,150,2");
+    auto server = shop.open();
+    auto settings = crowd_of(300, shop.buyers_door(), "p");
+    settings.arrival = std::chrono::seconds(2);
+    Crowd crowd(settings);
+    CPPUNIT_ASSERT(wait_until([&] { return crowd.accepted() >= 50; }, kLimit));
+    const auto before = std::chrono::steady_clock::now();
+    server->terminate();
+    const auto took = std::chrono::steady_clock::now() - before;
+    CPPUNIT_ASSERT_MESSAGE(server->log(), took < std::chrono::seconds(30));
+    server = shop.open();
+    reckon(shop, *server, crowd, "p", 150);
+    server->terminate();
+  }
+
+  void killed_between_hold_and_transaction_again_and_again() {
+    // A crash loop must not eat the stock: each hold that never became an order comes back, once.
+    const Shop shop("p,3,600");
+    const load::OrderRequest wish{"u", "r", "p", 1};
+    int status = 0;
+    for (int i = 0; i < 10; ++i) {
+      auto server = shop.launch("intake.after_reserve=kill@1");
+      server->wait_ready();
+      order_once(shop.buyers_door(), wish, status);
+      CPPUNIT_ASSERT_EQUAL_MESSAGE(server->log(), 137, server->wait_exit());
+      CPPUNIT_ASSERT_EQUAL(0, status);
+    }
+    const auto server = shop.open();
+    const auto order = order_once(shop.buyers_door(), wish, status);
+    CPPUNIT_ASSERT_EQUAL(202, status);
+    CPPUNIT_ASSERT(wait_until([&] { return Audit(shop).orders("WAITING_PAY") == 1; }, kLimit));
+    const Audit audit(shop);
+    CPPUNIT_ASSERT_EQUAL(std::int64_t(1), audit.all_orders());
+    CPPUNIT_ASSERT_EQUAL(std::int64_t(2), audit.of_product("p", "free"));
+    CPPUNIT_ASSERT_EQUAL(std::int64_t(2), audit.of_product("p", "gateFree"));
+    CPPUNIT_ASSERT_EQUAL(order.order_no, order_once(shop.buyers_door(), wish, status).order_no);
+    server->terminate();
+  }
+
+  void a_publisher_frozen_beyond_its_lease_cannot_mark() {
+    // A virtual machine that was paused still believes in its lease; the database does not.
+    Shop shop("p,20,1");
+    shop.set("outbox_publisher.lease_ms", "300");
+    shop.set("outbox_publisher.publish_timeout_ms", "200");
+    const auto frozen = shop.launch("outbox.after_lease=delay:2000@1");
+    frozen->wait_ready();
+    Crowd crowd(crowd_of(20, shop.buyers_door(), "p"));
+    CPPUNIT_ASSERT(wait_until([&] { return frozen->metric("penstock_outbox_events{state=\"LEASED\"}") > 0; }, kLimit));
+    frozen->signal(SIGSTOP);
+
+    const auto other = shop.launch_beside("order_store_sql,transport_sql,outbox_publisher,metrics");
+    other->wait_ready();
+    const bool taken_over = wait_until(
+        [&] { return other->metric("penstock_outbox_publishes_total{outcome=\"confirmed\"}") > 0; }, kLimit);
+    CPPUNIT_ASSERT_MESSAGE(other->log(), taken_over);
+    CPPUNIT_ASSERT_EQUAL(0.0, other->metric("penstock_outbox_late_marks_total"));
+
+    frozen->signal(SIGCONT);
+    const bool refused = wait_until([&] { return frozen->metric("penstock_outbox_late_marks_total") > 0; }, kLimit);
+    CPPUNIT_ASSERT_MESSAGE(frozen->log(), refused);
+    reckon(shop, *frozen, crowd, "p", 20);
+    other->terminate();
+    frozen->terminate();
+  }
+
+  void a_backlog_is_drained_after_a_restart_with_flat_memory() {
+    // After a night without a broker everything is due at once: leases are bounded, so memory is too.
+    constexpr int kBacklog = 50'000;
+    Shop shop("p,1000000,3600");
+    shop.set("order_intake.max_backlog", "10000000");
+    shop.set("plugins", "stock_memory,order_store_sql,order_intake,reconciler,transport_memory,metrics");
+    fill_outbox(shop, kBacklog);
+
+    shop.set("plugins", "stock_memory,order_store_sql,transport_sql,order_intake,outbox_publisher,order_consumer,"
+                        "timeout_release,reconciler,metrics");
+    const auto began = std::chrono::steady_clock::now();
+    const auto server = shop.open();
+    const auto pending = [&] { return server->metric_sum("penstock_outbox_events"); };
+    CPPUNIT_ASSERT(wait_until([&] { return pending() >= 0 && server->metric("penstock_consumed_total{consumer=\"lock\",outcome=\"done\"}") > 0; }, kLimit));
+    const long at_first = server->memory_kb("VmRSS");
+    const auto locked = [&] { return server->metric("penstock_consumed_total{consumer=\"lock\",outcome=\"done\"}"); };
+    CPPUNIT_ASSERT_MESSAGE(server->log(), wait_until([&] { return pending() == 0 && locked() >= kBacklog; }, std::chrono::minutes(2)));
+    const long growth_kb = server->memory_kb("VmHWM") - at_first;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    std::cerr << " [" << locked() << " orders in " << took.count() << " s, memory grew by " << growth_kb << " kB] ";
+    CPPUNIT_ASSERT_MESSAGE(std::to_string(growth_kb), growth_kb < 48 * 1024);
+    const Audit audit(shop);
+    CPPUNIT_ASSERT(audit.gate_was_checked());
+    CPPUNIT_ASSERT_EQUAL(audit.all_orders(), audit.orders("WAITING_PAY"));
+    server->terminate();
+  }
+
+  void poison_is_parked_with_its_reason_and_the_others_flow() {
+    // One message that cannot be read must not stop a sale, nor vanish without a word.
+    const Shop shop("p,30,1");
+    const auto server = shop.open();
+    const std::pair<std::string, std::string> poison[] = {
+        {"bad:json", "{\"version\":1,"},
+        {"bad:type", R"({"version":1,"eventId":"bad:type","type":"order.created","orderNo":7,"lines":[]})"},
+        {"bad:version", R"({"version":99,"eventId":"bad:version","type":"order.created","orderNo":"x","lines":[]})"},
+        {"bad:utf8", "{\"version\":1,\"eventId\":\"bad:utf8\xff\"}"},
+        {"bad:depth", std::string(1'000, '[') + std::string(1'000, ']')}};
+    for (const auto& [id, body] : poison) put_into_outbox(shop, id, body);
+    Crowd crowd(crowd_of(60, shop.buyers_door(), "p"));
+    crowd.finish();
+    CPPUNIT_ASSERT(wait_until([&] { return server->metric_sum("penstock_dead_letters") == std::size(poison); }, kLimit));
+
+    const auto letters = json::parse(shop.run({"dead", "list", "penstock.order.lock", "--json"}));
+    CPPUNIT_ASSERT(letters.ok());
+    CPPUNIT_ASSERT_EQUAL(std::size(poison), letters->as_array()->size());
+    for (const auto& letter : *letters->as_array()) CPPUNIT_ASSERT(!letter.find("reason")->as_string()->empty());
+    const auto text = shop.run({"dead", "list"});
+    CPPUNIT_ASSERT_MESSAGE(text, text.find("orderNo: found an integer, allowed a string") != std::string::npos ||
+                                     text.find("orderNo: found 7, allowed a string") != std::string::npos);
+    CPPUNIT_ASSERT_MESSAGE(text, text.find("version: found 99, allowed 1") != std::string::npos);
+    for (const auto& [id, body] : poison) shop.run({"dead", "drop", "penstock.order.lock", id, "--yes"});
+    // The crowd's orders are all right; the poison's rows in the outbox belong to no order.
+    wait_until_at_rest(*server);
+    server->terminate();
+  }
+
+ private:
+  static void fill_outbox(const Shop& shop, int rows) {
+    const auto server = shop.open();
+    int next = 0;
+    while (server->metric("penstock_outbox_events{state=\"NEW\"}") < rows) {
+      load::ClosedLoopSettings settings;
+      settings.target = shop.buyers_door();
+      settings.connections = 500;
+      settings.warm_up = load::Milliseconds(0);
+      settings.duration = std::chrono::seconds(1);
+      std::vector<std::string> of_connection(settings.connections);
+      const auto result = load::run_closed_loop(
+          settings,
+          [&](std::size_t connection) -> const std::string& {
+            const auto number = std::to_string(next++);
+            return of_connection[connection] = load::order_request({"u" + number, "r" + number, "p", 1});
+          },
+          [](bool) {});
+      CPPUNIT_ASSERT_MESSAGE(server->log(), result.answers(202) > 0);
+    }
+    server->kill();
+  }
+};
+
+CPPUNIT_TEST_SUITE_REGISTRATION(ProcessFaultsTest);
+
+}  // namespace
+}  // namespace penstock::fault_test
