@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Milliseconds kWarmUp{1'000};
 constexpr Milliseconds kDrainWithin{60'000};
-constexpr int kSoldOutRounds = 3;
+constexpr int kSoldOutRounds = 8;
 constexpr const char* kLocked = "penstock_consumed_total{consumer=\"lock\",outcome=\"done\"}";
 
 // Every bound that lets one commit carry more than one order.
@@ -141,21 +141,32 @@ class Bench {
     if (sold.status != 202) throw std::runtime_error("the scarce product could not be bought: " + sold.body);
     OrderSource orders(kScarce, "x");
     const std::string trivial = trivial_request(orders.next());
-    double sold_out_rate = 0, trivial_rate = 0;
+    const NextRequest next_order = [&](std::size_t) -> const std::string& { return orders.next(); };
+    const NextRequest next_trivial = [&](std::size_t) -> const std::string& { return trivial; };
+    Answers sold_out, nothing;
     for (int round = 0; round < kSoldOutRounds; ++round) {
-      const ClosedLoopSettings loop{server.target(), settings_.connections, kWarmUp / 4,
-                                    settings_.duration / kSoldOutRounds, kLimit};
-      trivial_rate += run_closed_loop(
-                          loop, [&](std::size_t) -> const std::string& { return trivial; }, [](bool) {})
-                          .per_second(200);
-      sold_out_rate +=
-          run_closed_loop(
-              loop, [&](std::size_t) -> const std::string& { return orders.next(); }, [](bool) {})
-              .per_second(409);
+      measure_answers(server, next_trivial, 200, nothing);
+      measure_answers(server, next_order, 409, sold_out);
     }
-    figure("trivial handler", trivial_rate / kSoldOutRounds, "answers/s");
-    figure("sold out", sold_out_rate / kSoldOutRounds, "answers/s");
-    ratio("sold-out answers : trivial handler", sold_out_rate / trivial_rate, .7);
+    figure("trivial handler", nothing.per_second(), "answers/s");
+    figure("sold out", sold_out.per_second(), "answers/s");
+    figure("trivial handler: server CPU per 1,000 answers", nothing.server_cpu / nothing.count * 1'000, "s");
+    figure("sold out: server CPU per 1,000 answers", sold_out.server_cpu / sold_out.count * 1'000, "s");
+    ratio("sold-out answers per second : trivial handler", sold_out.per_second() / nothing.per_second(), .7);
+  }
+
+  struct Answers {
+    double count = 0, seconds = 0, server_cpu = 0;
+    double per_second() const { return count / seconds; }
+  };
+
+  void measure_answers(BenchServer& server, const NextRequest& next, int status, Answers& answers) {
+    const ClosedLoopSettings loop{server.target(), settings_.connections, kWarmUp / 4,
+                                  settings_.duration * 2 / kSoldOutRounds, kLimit};
+    const auto load = run_closed_loop(
+        loop, next, [&](bool over) { answers.server_cpu += (over ? 1 : -1) * server.usage().cpu_seconds; });
+    answers.count += static_cast<double>(load.answers(status));
+    answers.seconds += load.seconds;
   }
 
   // The same bytes to another path: the difference is the handler's alone.

@@ -37,8 +37,10 @@ bool allow_descriptors(rlim_t wanted) {
 // Connections that each hold one client and are asked one after the other, on a thread of their own.
 class Crowd {
  public:
-  Crowd(const Target& target, std::size_t size, std::string request) : loop_(target), request_(std::move(request)) {
-    for (std::size_t i = 0; i < size; ++i) clients_.push_back(std::make_unique<Client>(loop_, Milliseconds(60'000)));
+  Crowd(const Target& target, std::size_t size, std::string request)
+      : loop_(target), request_(std::move(request)) {
+    for (std::size_t i = 0; i < size; ++i)
+      clients_.push_back(std::make_unique<Client>(loop_, Milliseconds(60'000)));
     for (auto& client : clients_) ask(*client);
     thread_ = std::thread([this] { loop_.run(); });
   }
@@ -71,7 +73,8 @@ class HttpCrowdTest : public CppUnit::TestFixture {
 
  public:
   void setUp() override {
-    if (!allow_descriptors(2 * (kIdle + kHalfSent) + 500)) CPPUNIT_FAIL("the limit of open files is too low for 11,500");
+    if (!allow_descriptors(2 * (kIdle + kHalfSent) + 500))
+      CPPUNIT_FAIL("the limit of open files is too low for 11,500");
   }
 
   void thousands_of_idle_and_half_sent_connections_cost_no_thread_and_little_memory() {
@@ -91,7 +94,8 @@ class HttpCrowdTest : public CppUnit::TestFixture {
 
     const auto busy = load(server, 50, Milliseconds(500));
     CPPUNIT_ASSERT(busy.answers(200) > 1'000 && busy.by_status.size() == 1);
-    CPPUNIT_ASSERT(testkit::wait_until([&] { return half.answered(408) == kHalfSent; }, Milliseconds(30'000)));
+    CPPUNIT_ASSERT(
+        testkit::wait_until([&] { return half.answered(408) == kHalfSent; }, Milliseconds(30'000)));
     CPPUNIT_ASSERT_EQUAL(std::size_t{0}, idle.answered(408));
   }
 
@@ -143,14 +147,16 @@ class HttpCrowdTest : public CppUnit::TestFixture {
 
  private:
   static void serve(TestServer& server) {
-    server.add(HttpMethod::Get, "/api/orders/{no}", [](auto&, HttpReply reply) { reply.send(json_response(200, "{}")); });
+    server.add(HttpMethod::Get, "/api/orders/{no}",
+               [](auto&, HttpReply reply) { reply.send(json_response(200, "{}")); });
     server.start();
   }
 
   static ClosedLoopResult load(const TestServer& server, std::size_t connections, Milliseconds duration) {
     const std::string request = read_request("u", "1");
-    return run_closed_loop({server.target(), connections, Milliseconds(1'000), duration, Milliseconds(10'000)},
-                           [&](std::size_t) -> const std::string& { return request; }, [](bool) {});
+    return run_closed_loop(
+        {server.target(), connections, Milliseconds(1'000), duration, Milliseconds(10'000)},
+        [&](std::size_t) -> const std::string& { return request; }, [](bool) {});
   }
 };
 CPPUNIT_TEST_SUITE_REGISTRATION(HttpCrowdTest);

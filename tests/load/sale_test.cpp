@@ -14,28 +14,29 @@ namespace penstock::load {
 class FakeShop {
  public:
   explicit FakeShop(int stock) : free_(stock) {
-    server.add(HttpMethod::Post, "/api/orders", [this](const HttpRequest& request, HttpReply reply) {
-      order(request, std::move(reply));
-    });
+    server.add(HttpMethod::Post, "/api/orders",
+               [this](const HttpRequest& request, HttpReply reply) { order(request, std::move(reply)); });
     server.add(HttpMethod::Get, "/api/orders/{no}", [this](const HttpRequest& request, HttpReply reply) {
       reply.send(json_response(200, view(std::string(request.param("no")))));
     });
-    server.add(HttpMethod::Post, "/api/orders/{no}/cancel", [this](const HttpRequest& request, HttpReply reply) {
-      reply.send(json_response(200, move(std::string(request.param("no")), "CANCELLED", "USER")));
-    });
-    server.add(HttpMethod::Post, "/api/payments/callback", [this](const HttpRequest& request, HttpReply reply) {
-      const std::string body(request.body());
-      const auto at = body.find("\"orderNo\":\"") + 11;
-      reply.send(json_response(200, move(body.substr(at, body.find('"', at) - at), "PAID", "")));
-    });
+    server.add(HttpMethod::Post, "/api/orders/{no}/cancel",
+               [this](const HttpRequest& request, HttpReply reply) {
+                 reply.send(json_response(200, move(std::string(request.param("no")), "CANCELLED", "USER")));
+               });
+    server.add(HttpMethod::Post, "/api/payments/callback",
+               [this](const HttpRequest& request, HttpReply reply) {
+                 const std::string body(request.body());
+                 const auto at = body.find("\"orderNo\":\"") + 11;
+                 reply.send(json_response(200, move(body.substr(at, body.find('"', at) - at), "PAID", "")));
+               });
     server.start();
   }
 
   ~FakeShop() { server.drain(Milliseconds(0)); }  // before what its handlers use
 
-  int refuse_first = 0;      // as many orders are answered 503
-  bool forgetful = false;    // another number for a repeated request
-  bool ends_unpaid = true;   // unpaid orders time out at the third look
+  int refuse_first = 0;     // as many orders are answered 503
+  bool forgetful = false;   // another number for a repeated request
+  bool ends_unpaid = true;  // unpaid orders time out at the third look
   TestServer server;
 
  private:
@@ -163,7 +164,8 @@ class SaleTest : public CppUnit::TestFixture {
     sale.run([](auto&) {});
     std::ifstream file(with.answers_path);
     std::size_t lines = 0, finals = 0;
-    for (std::string line; std::getline(file, line); ++lines) finals += line.find("\"action\":\"final\"") != std::string::npos;
+    for (std::string line; std::getline(file, line); ++lines)
+      finals += line.find("\"action\":\"final\"") != std::string::npos;
     CPPUNIT_ASSERT_EQUAL(sale.answers().size(), lines);
     CPPUNIT_ASSERT_EQUAL(std::size_t{20}, finals);
   }
