@@ -31,7 +31,7 @@ class BenchServer {
   Usage usage() const { return usage_of(process_->pid()); }
   // A sample of /metrics by name and labels as they stand there; 0 when there is none.
   double metric(const std::string& sample) const;
-  // The stock is set and all accepted orders are on WAITING_PAY: `penstock audit` says balanced.
+  // What `penstock audit` says of them.
   bool books_balance() const;
   void stop();
 

@@ -150,8 +150,8 @@ class Bench {
     }
     figure("trivial handler", nothing.per_second(), "answers/s");
     figure("sold out", sold_out.per_second(), "answers/s");
-    figure("trivial handler: server CPU per 1,000 answers", nothing.server_cpu / nothing.count * 1'000, "s");
-    figure("sold out: server CPU per 1,000 answers", sold_out.server_cpu / sold_out.count * 1'000, "s");
+    figure("trivial handler: server CPU per answer", nothing.server_cpu / nothing.count * 1e6, "us");
+    figure("sold out: server CPU per answer", sold_out.server_cpu / sold_out.count * 1e6, "us");
     ratio("sold-out answers per second : trivial handler", sold_out.per_second() / nothing.per_second(), .7);
   }
 
