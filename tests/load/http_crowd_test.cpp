@@ -137,9 +137,9 @@ class HttpCrowdTest : public CppUnit::TestFixture {
       }
     });
     const auto result = load(server, 1'000, Milliseconds(1'000));
+    server.drain(Milliseconds(0));  // its handlers use what ends here
     over = true;
     worker.join();
-    waiting.clear();
     CPPUNIT_ASSERT(result.answers(503) > 0);
     CPPUNIT_ASSERT(result.answers(200) > 1'000);
     CPPUNIT_ASSERT_EQUAL(result.latency.count(), result.answers(200) + result.answers(503));
