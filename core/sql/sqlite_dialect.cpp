@@ -99,6 +99,8 @@ class SqliteDialect final : public Dialect {
     return {"PRAGMA busy_timeout=" + std::to_string(settings.busy_wait.count()),
             "PRAGMA journal_mode=WAL",
             "PRAGMA synchronous=FULL",
+            // Pages that many batches touch are copied back once instead of once per few batches.
+            "PRAGMA wal_autocheckpoint=4000",
             "PRAGMA journal_size_limit=67108864",
             "PRAGMA temp_store=MEMORY",
             "PRAGMA cache_size=-8192"};

@@ -55,7 +55,7 @@ CREATE TABLE order_info (
   CHECK ((user_id IS NULL) = (reason = 'ABANDONED')),
   CHECK ((request_id IS NULL) = (reason = 'ABANDONED')),
   CHECK (status <> 'WAITING_PAY' OR pay_deadline IS NOT NULL)
-) STRICT, WITHOUT ROWID;
+) STRICT;  -- with a rowid: the index of requests is written all over, so its entries must be short
 
 -- One order per request of a user, whatever the gate said.
 CREATE UNIQUE INDEX order_info_request ON order_info (user_id, request_id) WHERE user_id IS NOT NULL;
