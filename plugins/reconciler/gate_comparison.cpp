@@ -44,14 +44,14 @@ GateComparison::Differences GateComparison::find(std::span<const orders::SkuSnap
   for (const auto& book : books) {
     const auto at_gate = unmatched.find(book.sku);
     if (at_gate == unmatched.end()) {
-      found[book.sku] = {kMissing, -book.free};
+      found[book.sku] = {kMissing, 0, book.free};
       continue;
     }
-    const auto units = at_gate->second->free - book.free;
-    if (units != 0) found[book.sku] = {units < 0 ? kTooLow : kTooHigh, units};
+    const auto free = at_gate->second->free;
+    if (free != book.free) found[book.sku] = {free < book.free ? kTooLow : kTooHigh, free, book.free};
     unmatched.erase(at_gate);
   }
-  for (const auto& [sku, snapshot] : unmatched) found[sku] = {kUnknown, snapshot->free};
+  for (const auto& [sku, snapshot] : unmatched) found[sku] = {kUnknown, snapshot->free, 0};
   return found;
 }
 
@@ -59,7 +59,8 @@ void GateComparison::report(const orders::Sku& sku, const Difference& difference
   if (std::uint64_t suppressed = 0; reports_.pass(suppressed)) {
     logger_.warn("gate_differs_from_books", {{"kind", difference.kind},
                                              {"sku", sku.str()},
-                                             {"gate_minus_books", difference.units},
+                                             {"gate_free", difference.gate},
+                                             {"books_free", difference.books},
                                              {"suppressed", suppressed}});
   }
 }

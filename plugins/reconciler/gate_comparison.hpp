@@ -1,5 +1,6 @@
 // GateComparison: holds the gate's figures against the books'. Orders on their way make the two differ
-// for a moment, so only a difference that two comparisons in a row find unchanged is reported.
+// while a SKU sells, so only a difference of a SKU at rest is reported: two comparisons in a row must find
+// neither side moved.
 //
 // Not thread-safe: one Worker drives it.
 #pragma once
@@ -26,7 +27,8 @@ class GateComparison {
  private:
   struct Difference {
     std::string kind;
-    std::int64_t units = 0;  // gate minus books
+    std::int64_t gate = 0;  // free units, as each of the two says
+    std::int64_t books = 0;
     bool operator==(const Difference&) const = default;
   };
   using Differences = std::map<orders::Sku, Difference>;
