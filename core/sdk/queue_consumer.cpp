@@ -3,6 +3,8 @@
 namespace penstock {
 namespace {
 
+// Whoever declares the queue may start after us: that is no failure, and worth no line in the log.
+constexpr Milliseconds kUndeclared{100};
 // Once subscribed there is nothing left to try; the transport itself survives its connections.
 constexpr Milliseconds kNeverAgain = std::chrono::hours(24);
 
@@ -22,6 +24,7 @@ Result<Milliseconds> QueueConsumer::subscribe_once() {
   auto subscription = transport_.subscribe(options_, handler_);
   if (!subscription) {
     probe_->not_ready(subscription.error().message);
+    if (subscription.error().code == ErrorCode::NotFound) return kUndeclared;
     return subscription.error();
   }
   subscription_ = std::move(*subscription);

@@ -35,6 +35,7 @@ class QueueConsumerTest : public CppUnit::TestFixture {
     };
     QueueConsumer consumer(context_, transport_, {.queue = queue_}, settle_all);
     CPPUNIT_ASSERT(wait_until([&] { return context_.health().state("q") == "queue q was never declared"; }));
+    CPPUNIT_ASSERT(!context_.logger().contains("worker_step_failed"));
     declared = true;
     CPPUNIT_ASSERT(wait_until([&] { return context_.health().state("q").empty(); }));
     CPPUNIT_ASSERT(transport_.subscribed(queue_));
