@@ -98,12 +98,6 @@ constexpr std::string_view kAcceptOutcomes[] = {"accepted", "duplicate", "key_re
 AcceptSequence::AcceptSequence(orders::StockGate& gate, orders::OrderStore& store,
                                orders::OrderNoGenerator& numbers, Metrics& metrics, Logger& logger)
     : gate_(gate), store_(store), numbers_(numbers), logger_(logger) {
-  const auto reservations = [&](std::string_view outcome) {
-    reservations_.push_back(&metrics.counter("penstock_reservations_total", "Reserve calls, by outcome.",
-                                             {{"outcome", std::string(outcome)}}));
-  };
-  for (const auto outcome : orders::kAllReserveOutcomes) reservations(to_string(outcome));
-  reservations("error");
   for (const auto outcome : kAcceptOutcomes) {
     accepts_.push_back(&metrics.counter("penstock_accepts_total", "Orders given to the store, by outcome.",
                                         {{"outcome", std::string(outcome)}}));
@@ -141,7 +135,6 @@ std::vector<AcceptSequence::Request> AcceptSequence::reserve(std::vector<Request
   const auto results = one_each(gate_.reserve(wishes), wishes.size(), "the stock gate");
   std::vector<Request> held;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    count_reservation(results[i]);
     if (!is_held(results[i])) {
       answer(requests[i].place, refusal_of(results[i]));
       continue;
@@ -230,11 +223,6 @@ void AcceptSequence::undo(const std::vector<ReleaseRequest>& holds) {
                                             {"suppressed", suppressed},
                                             {"next", "the reconciler gives it back"}});
   }
-}
-
-void AcceptSequence::count_reservation(const Result<ReserveAnswer>& result) {
-  const auto slot = result ? static_cast<std::size_t>(result->outcome) : reservations_.size() - 1;
-  reservations_[slot]->increment();
 }
 
 void AcceptSequence::count_accept(const Result<AcceptAnswer>& result) {

@@ -78,7 +78,6 @@ class AcceptSequence {
                               const std::vector<Result<orders::AcceptAnswer>>& results,
                               const Answer& answer);
   void undo(const std::vector<orders::ReleaseRequest>& holds);
-  void count_reservation(const Result<orders::ReserveAnswer>& result);
   void count_accept(const Result<orders::AcceptAnswer>& result);
   static std::vector<Group> group_by_number(std::vector<Request> requests);
 
@@ -89,7 +88,6 @@ class AcceptSequence {
   LogLimit failures_{std::chrono::seconds(5)};
   LogLimit kept_holds_{std::chrono::seconds(5)};
   // By outcome; the last one counts errors.
-  std::vector<Counter*> reservations_;
   std::vector<Counter*> accepts_;
 };
 

@@ -214,6 +214,11 @@ class OrderFlowTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{1}, count(answers, 202));
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{199}, count(answers, 409));
     service_->wait_for_free("last", 0);
+    // The dashboards count what the clients heard, once.
+    const auto metrics = service_->call_operator("/metrics").body;
+    for (const std::string line : {"{outcome=\"reserved\"} 1\n", "{outcome=\"out_of_stock\"} 199\n"}) {
+      CPPUNIT_ASSERT_MESSAGE(line, metrics.find("penstock_reservations_total" + line) != std::string::npos);
+    }
   }
 
   void a_hundred_buyers_of_three_out_of_ten_make_three_orders() {
