@@ -70,7 +70,7 @@ class ServeTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(200, get(operator_port_, "/health/live").status);
     CPPUNIT_ASSERT_EQUAL(404, get(public_port_, "/health/live").status);
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), 0, process_->wait(kLimit));
+    expect_exit(0);
     CPPUNIT_ASSERT_EQUAL(std::string("configure\nstart\nstop\ndestroy\n"), bench_.life());
     assert_line(process_->err(), {"info greeter_started plugin=good random=yes"});
     assert_line(process_->err(), {"info stopped clean=true"});
@@ -85,14 +85,14 @@ class ServeTest : public CppUnit::TestFixture {
         testkit::wait_until([&] { return process_->err().find("signal_ignored") != std::string::npos; }));
     CPPUNIT_ASSERT_EQUAL(200, get(operator_port_, "/health/ready").status);
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
   }
 
   void interrupt_ends_like_terminate() {
     // Ctrl-C in a terminal is the newcomer's SIGTERM.
     serve("plugins = good\n");
     process_->signal(SIGINT);
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
     CPPUNIT_ASSERT(bench_.life().ends_with("stop\ndestroy\n"));
   }
 
@@ -116,7 +116,7 @@ class ServeTest : public CppUnit::TestFixture {
       else
         launch(unruly(phase, "throw"));
       if (starts) process_->signal(SIGTERM);
-      CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), 4, process_->wait(kLimit));
+      expect_exit(4);
       assert_line(process_->err(), {"error", "unruly.so", "plugin unruly, " + phase, "boom in " + phase,
                                     "needed a phase that answers", "next: "});
       CPPUNIT_ASSERT_EQUAL(
@@ -128,7 +128,7 @@ class ServeTest : public CppUnit::TestFixture {
   void dependency_that_is_away_has_an_exit_status_of_its_own() {
     // A service manager tries again; a person need not come.
     launch(unruly("start", "fail"));
-    CPPUNIT_ASSERT_EQUAL(3, process_->wait(kLimit));
+    expect_exit(3);
     assert_line(process_->err(),
                 {"unruly.so", "the thing needed in start is away", "next: see to it, then try again"});
     CPPUNIT_ASSERT(bench_.life().ends_with("stop\ndestroy\n"));
@@ -137,7 +137,7 @@ class ServeTest : public CppUnit::TestFixture {
   void promised_service_that_is_missing_is_told() {
     // The resolution relied on the manifest.
     launch(unruly("provide", "throw"));
-    CPPUNIT_ASSERT_EQUAL(4, process_->wait(kLimit));
+    expect_exit(4);
     assert_line(process_->err(),
                 {"unruly.so", "no service trouble", "needed a call of provide()", "next: report this"});
   }
@@ -153,7 +153,7 @@ class ServeTest : public CppUnit::TestFixture {
       else
         launch(unruly(phase, "hang") + limits);
       if (starts) process_->signal(SIGTERM);
-      CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), 5, process_->wait(kLimit));
+      expect_exit(5);
       assert_line(process_->err(), {"plugin_overrun", "plugin=unruly", "phase=" + phase, "allowed_ms=2000",
                                     "raise lifecycle."});
     }
@@ -163,7 +163,7 @@ class ServeTest : public CppUnit::TestFixture {
     // Generous limits for single plugins must not add up to for ever.
     serve(unruly("stop", "hang") + "lifecycle.stop_ms = 600000\nlifecycle.drain_ms = 500\n");
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT_EQUAL(5, process_->wait(kLimit));
+    expect_exit(5);
     assert_line(process_->err(), {"shutdown_overrun", "allowed_ms=500", "lifecycle.drain_ms"});
   }
 
@@ -174,7 +174,7 @@ class ServeTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(
         testkit::wait_until([&] { return process_->err().find("shutdown_requested") != std::string::npos; }));
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT_EQUAL(128 + SIGTERM, process_->wait(kLimit));
+    expect_exit(128 + SIGTERM);
     assert_line(process_->err(), {"second_signal"});
   }
 
@@ -184,7 +184,7 @@ class ServeTest : public CppUnit::TestFixture {
     const auto port = std::to_string(taken.address().port());
     install("plugins = good\n");
     process_ = bench_.start({"serve", "--set", "http.public.port=" + port});
-    CPPUNIT_ASSERT_EQUAL(3, process_->wait(kLimit));
+    expect_exit(3);
     assert_line(process_->err(), {"start_failed", "127.0.0.1", port, "http.public"});
     CPPUNIT_ASSERT_EQUAL(std::string(), bench_.life());
   }
@@ -193,7 +193,7 @@ class ServeTest : public CppUnit::TestFixture {
     // Found before a plugin fails in a way of its own.
     install("plugins = good\n");
     process_ = bench_.start({"serve", "--set", "data.dir=" + bench_.configuration().string()});
-    CPPUNIT_ASSERT_EQUAL(3, process_->wait(kLimit));
+    expect_exit(3);
     assert_line(process_->err(), {"data.dir", "test.properties", "needed a folder", "next: create it"});
   }
 
@@ -203,7 +203,7 @@ class ServeTest : public CppUnit::TestFixture {
     assert_line(process_->err(), {"warn fail_point_armed", "intake.after_reserve"});
     process_.reset();
     process_ = bench_.start({"serve"}, {"PENSTOCK_FAILPOINTS=no.such.point=kill"});
-    CPPUNIT_ASSERT_EQUAL(2, process_->wait(kLimit));
+    expect_exit(2);
     assert_line(process_->err(), {"no.such.point"});
   }
 
@@ -211,7 +211,7 @@ class ServeTest : public CppUnit::TestFixture {
     // A shipper that meets one other line drops or duplicates it.
     serve("plugins = good\nlog.format = json\n");
     process_->signal(SIGTERM);
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
     std::istringstream lines(process_->err());
     int count = 0;
     for (std::string line; std::getline(lines, line); ++count) {
@@ -242,26 +242,26 @@ class ServeTest : public CppUnit::TestFixture {
     // Anybody on the network could order in anybody's name.
     install("plugins = good\n");
     process_ = bench_.start({"check", "--set", "http.public.host=0.0.0.0"});
-    CPPUNIT_ASSERT_EQUAL(2, process_->wait(kLimit));
+    expect_exit(2);
     assert_line(process_->err(), {"--set", "http.public.host", "\"0.0.0.0\"", "needed a loopback address",
                                   "auth.header_from_network"});
     process_ = bench_.start(
         {"check", "--set", "http.public.host=0.0.0.0", "--set", "auth.header_from_network=true"});
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
   }
 
   void describe_shows_every_key() {
     // The reference page is made from this.
     install("plugins = good\n");
     process_ = bench_.start({"describe", "good"});
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
     assert_line(process_->out(), {"integer: an integer from 1 to 10; default 5"});
     assert_line(process_->out(), {"choice: one of calm, busy; default calm"});
     process_ = bench_.start({"describe", "good", "--json"});
-    CPPUNIT_ASSERT_EQUAL(0, process_->wait(kLimit));
+    expect_exit(0);
     CPPUNIT_ASSERT_EQUAL(std::size_t{7}, json::parse(process_->out())->find("keys")->as_array()->size());
     process_ = bench_.start({"describe", "god"});
-    CPPUNIT_ASSERT_EQUAL(2, process_->wait(kLimit));
+    expect_exit(2);
     assert_line(process_->err(), {"no plugin \"god\"", "did you mean good?"});
   }
 
@@ -282,6 +282,12 @@ class ServeTest : public CppUnit::TestFixture {
     install(settings);
     process_.reset();
     process_ = bench_.start({"serve"}, environment);
+  }
+
+  // Waits first, so that the message has all of the log.
+  void expect_exit(int status) {
+    const int found = process_->wait(kLimit);
+    CPPUNIT_ASSERT_EQUAL_MESSAGE(process_->err(), status, found);
   }
 
   // Returns when it serves.
