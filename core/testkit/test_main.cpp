@@ -2,23 +2,31 @@
 // contains the first argument. Prints each test's name first, so a crash names its test.
 #include <cppunit/BriefTestProgressListener.h>
 #include <cppunit/CompilerOutputter.h>
+#include <cppunit/Test.h>
 #include <cppunit/TestResult.h>
 #include <cppunit/TestResultCollector.h>
-#include <cppunit/TestRunner.h>
 #include <cppunit/extensions/TestFactoryRegistry.h>
 
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace {
 
-void add_matching(CppUnit::Test* test, const std::string& part, CppUnit::TestRunner& runner) {
-  if (test->getName().find(part) != std::string::npos && test->getChildTestCount() == 0) {
-    runner.addTest(test);
-    return;
+// The single tests below `test` whose name contains `part`.
+std::vector<CppUnit::Test*> matching(CppUnit::Test* test, const std::string& part) {
+  if (test->getChildTestCount() == 0) {
+    if (test->getName().find(part) == std::string::npos) return {};
+    return {test};
   }
-  for (int i = 0; i < test->getChildTestCount(); ++i) add_matching(test->getChildTestAt(i), part, runner);
+  std::vector<CppUnit::Test*> found;
+  for (int i = 0; i < test->getChildTestCount(); ++i) {
+    const auto some = matching(test->getChildTestAt(i), part);
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  return found;
 }
 
 }  // namespace
@@ -31,13 +39,10 @@ int main(int argc, char** argv) {
   controller.addListener(&results);
   controller.addListener(&progress);
 
-  // The runner owns whole suites; picked tests stay owned by their suite, so both live to the end,
-  // in reach of the leak checker.
-  static auto* all = CppUnit::TestFactoryRegistry::getRegistry().makeTest();
-  static auto* runner = new CppUnit::TestRunner;
-  if (argc > 1) add_matching(all, argv[1], *runner);
-  else runner->addTest(all);
-  runner->run(controller);
+  // Destroyed at the end of main, and with it every fixture and what it still holds.
+  const std::unique_ptr<CppUnit::Test> all(CppUnit::TestFactoryRegistry::getRegistry().makeTest());
+  const auto chosen = argc > 1 ? matching(all.get(), argv[1]) : std::vector<CppUnit::Test*>{all.get()};
+  for (auto* test : chosen) controller.runTest(test);
 
   CppUnit::CompilerOutputter(&results, std::cerr).write();
   if (results.runTests() == 0) {

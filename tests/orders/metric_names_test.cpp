@@ -50,8 +50,9 @@ class MetricNamesTest : public CppUnit::TestFixture {
 
  public:
   void setUp() override {
-    service_ = std::make_unique<Service>("product,name,quantity,price_minor,currency,pay_within_seconds\n"
-                                         "some-product,Some,5,1999,EUR,1\n");
+    service_ = std::make_unique<Service>(
+        "product,name,quantity,price_minor,currency,pay_within_seconds\n"
+        "some-product,Some,5,1999,EUR,1\n");
     order_no_ = service_->order("some-user", "some-request", "some-product").text("orderNo");
     service_->wait_for("some-user", order_no_, "CANCELLED");
     service_->wait_for_free("some-product", 5);
@@ -59,6 +60,9 @@ class MetricNamesTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(200, scraped.status);
     CPPUNIT_ASSERT_EQUAL(std::string("text/plain; version=0.0.4"), scraped.headers.at("Content-Type"));
     exposition_ = scraped.body;
+  }
+  void tearDown() override {
+    if (const auto service = std::move(service_)) service->stop();
   }
 
   void the_names_are_those_of_the_golden_list() {
@@ -71,8 +75,8 @@ class MetricNamesTest : public CppUnit::TestFixture {
 
   void no_order_user_or_product_stands_in_a_label() {
     // One label value per order would fill the memory of every scraper.
-    for (const auto& secret : {order_no_, std::string("some-user"), std::string("some-request"),
-                               std::string("some-product")}) {
+    for (const auto& secret :
+         {order_no_, std::string("some-user"), std::string("some-request"), std::string("some-product")}) {
       CPPUNIT_ASSERT_MESSAGE(secret, exposition_.find(secret) == std::string::npos);
     }
   }
