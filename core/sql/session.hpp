@@ -1,7 +1,9 @@
 // Session: one connection, with its own knowledge of whether a transaction is open.
 //
 // Poco's begin(), commit() and pool are not used: its SQLite BEGIN cannot be IMMEDIATE and its MySQL
-// BEGIN never switches autocommit back on. Thread rule: one thread at a time.
+// BEGIN never switches autocommit back on. Statements are made anew for each run: a Poco statement that
+// is kept is prepared again anyway (measured: 19 against 21 microseconds). Thread rule: one thread at a
+// time.
 #pragma once
 
 #include "sql/dialect.hpp"
