@@ -1,6 +1,8 @@
 // One order from its first request to its end, over HTTP and through every stage.
 #include "service.hpp"
 
+#include "penstock/testkit/wait_until.hpp"
+
 #include <cppunit/extensions/HelperMacros.h>
 
 #include <algorithm>
@@ -53,7 +55,8 @@ std::vector<Answer> at_once(std::size_t count, const std::function<Answer(std::s
 }
 
 std::ptrdiff_t count(const std::vector<Answer>& answers, int status) {
-  return std::count_if(answers.begin(), answers.end(), [&](const Answer& answer) { return answer.status == status; });
+  return std::count_if(answers.begin(), answers.end(),
+                       [&](const Answer& answer) { return answer.status == status; });
 }
 
 class OrderFlowTest : public CppUnit::TestFixture {
@@ -66,6 +69,7 @@ class OrderFlowTest : public CppUnit::TestFixture {
   CPPUNIT_TEST(a_payment_after_the_end_is_to_be_refunded);
   CPPUNIT_TEST(a_cancelled_order_gives_its_unit_to_the_next_buyer);
   CPPUNIT_TEST(events_resume_where_the_client_was);
+  CPPUNIT_TEST(stopping_ends_open_streams_and_loses_nothing);
   CPPUNIT_TEST(two_hundred_buyers_of_one_unit_make_one_order);
   CPPUNIT_TEST(a_hundred_buyers_of_three_out_of_ten_make_three_orders);
   CPPUNIT_TEST(a_buyer_over_the_limit_may_try_again_after_a_cancellation);
@@ -115,9 +119,10 @@ class OrderFlowTest : public CppUnit::TestFixture {
     const auto repeat = service_->order("u", "r", "slow", 2);
     CPPUNIT_ASSERT_EQUAL(202, repeat.status);
     CPPUNIT_ASSERT_EQUAL(number, repeat.text("orderNo"));
-    const auto spelled = service_->call({"POST", "/api/orders", "u",
-                                         R"({"items":[{"quantity":1,"productId":"slow"},{"productId":"slow","quantity":1}],)"
-                                         R"("requestId":"r"})"});
+    const auto spelled =
+        service_->call({"POST", "/api/orders", "u",
+                        R"({"items":[{"quantity":1,"productId":"slow"},{"productId":"slow","quantity":1}],)"
+                        R"("requestId":"r"})"});
     CPPUNIT_ASSERT_EQUAL(number, spelled.text("orderNo"));
     for (const auto& [product, quantity] : {std::pair{"slow", 1}, {"quick", 2}}) {
       const auto other = service_->order("u", "r", product, quantity);
@@ -185,6 +190,8 @@ class OrderFlowTest : public CppUnit::TestFixture {
     const auto late = service_->order("b", "r", "last");
     CPPUNIT_ASSERT_EQUAL(409, late.status);
     CPPUNIT_ASSERT_EQUAL(std::string("STOCK_NOT_ENOUGH"), late.text("code"));
+    // Free units are shown a moment late: without this, "1" could still be from before the order.
+    service_->wait_for_free("last", 0);
     for (int i = 0; i < 2; ++i) {
       const auto cancel = service_->call({"POST", "/api/orders/" + number + "/cancel", "a", ""});
       CPPUNIT_ASSERT_EQUAL_MESSAGE(cancel.body, 200, cancel.status);
@@ -201,16 +208,35 @@ class OrderFlowTest : public CppUnit::TestFixture {
     const auto path = "/api/orders/" + number + "/events";
     const auto all = read_events(service_->call({"GET", path, "u", ""}).body);
     CPPUNIT_ASSERT_EQUAL(std::size_t{3}, all.ids.size());
-    const auto rest = read_events(service_->call({"GET", path, "u", "", {{"Last-Event-ID", all.ids[0]}}}).body);
+    const auto rest =
+        read_events(service_->call({"GET", path, "u", "", {{"Last-Event-ID", all.ids[0]}}}).body);
     CPPUNIT_ASSERT(rest.ids == std::vector<std::string>(all.ids.begin() + 1, all.ids.end()));
     CPPUNIT_ASSERT_EQUAL(204, service_->call({"GET", path, "u", "", {{"Last-Event-ID", all.ids[2]}}}).status);
   }
 
+  void stopping_ends_open_streams_and_loses_nothing() {
+    // A watching browser must not hold up a restart; it comes back with its Last-Event-ID.
+    const auto number = service_->order("u", "r", "slow").text("orderNo");
+    service_->wait_for("u", number, "WAITING_PAY");
+    const auto path = "/api/orders/" + number + "/events";
+    auto watching = std::async(std::launch::async, [&] { return service_->call({"GET", path, "u", ""}); });
+    CPPUNIT_ASSERT(testkit::wait_until([&] {
+      return service_->call_operator("/metrics").body.find("penstock_watched_orders 1") != std::string::npos;
+    }));
+    service_->stop();
+    const auto seen = read_events(watching.get().body);
+    CPPUNIT_ASSERT(seen.statuses == std::vector<std::string>({"PROCESSING", "WAITING_PAY"}));
+    service_->start();
+    CPPUNIT_ASSERT_EQUAL(200, service_->call({"POST", "/api/orders/" + number + "/cancel", "u", ""}).status);
+    const auto rest =
+        read_events(service_->call({"GET", path, "u", "", {{"Last-Event-ID", seen.ids[1]}}}).body);
+    CPPUNIT_ASSERT(rest.statuses == std::vector<std::string>({"CANCELLED"}));
+  }
+
   void two_hundred_buyers_of_one_unit_make_one_order() {
     // The product's reason to exist.
-    const auto answers = at_once(200, [&](std::size_t i) {
-      return service_->order("u" + std::to_string(i), "r", "last");
-    });
+    const auto answers =
+        at_once(200, [&](std::size_t i) { return service_->order("u" + std::to_string(i), "r", "last"); });
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{1}, count(answers, 202));
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{199}, count(answers, 409));
     service_->wait_for_free("last", 0);
@@ -223,9 +249,8 @@ class OrderFlowTest : public CppUnit::TestFixture {
 
   void a_hundred_buyers_of_three_out_of_ten_make_three_orders() {
     // The rest that fits nobody stays, and nothing goes below zero.
-    const auto answers = at_once(100, [&](std::size_t i) {
-      return service_->order("u" + std::to_string(i), "r", "crowd", 3);
-    });
+    const auto answers = at_once(
+        100, [&](std::size_t i) { return service_->order("u" + std::to_string(i), "r", "crowd", 3); });
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{3}, count(answers, 202));
     CPPUNIT_ASSERT_EQUAL(std::ptrdiff_t{97}, count(answers, 409));
     service_->wait_for_free("crowd", 1);
@@ -239,6 +264,7 @@ class OrderFlowTest : public CppUnit::TestFixture {
     const auto refused = answers[0].status == 202 ? answers[1] : answers[0];
     CPPUNIT_ASSERT_EQUAL(std::string("LIMIT_EXCEEDED"), refused.text("code"));
     const auto number = (answers[0].status == 202 ? answers[0] : answers[1]).text("orderNo");
+    service_->wait_for_free("limited", 4);
     CPPUNIT_ASSERT_EQUAL(200, service_->call({"POST", "/api/orders/" + number + "/cancel", "u", ""}).status);
     service_->wait_for_free("limited", 5);
     CPPUNIT_ASSERT_EQUAL(202, service_->order("u", "again", "limited").status);
@@ -266,22 +292,25 @@ class OrderFlowTest : public CppUnit::TestFixture {
 
   void bad_input_changes_nothing() {
     // Whatever comes in, the process lives, says where it is wrong, and holds nothing.
-    for (const auto* quantity : {"-5", "0", "1.5", "\"1e3\"", "1e3", "\"0x10\"", "true", "null", "[]", "2147483648",
-                                 "9007199254740993", "9223372036854775808"}) {
+    for (const auto* quantity : {"-5", "0", "1.5", "\"1e3\"", "1e3", "\"0x10\"", "true", "null", "[]",
+                                 "2147483648", "9007199254740993", "9223372036854775808"}) {
       const auto answer = service_->call({"POST", "/api/orders", "u",
                                           R"({"requestId":"r","items":[{"productId":"slow","quantity":1},)"
-                                          R"({"productId":"quick","quantity":)" + std::string(quantity) + "}]}"});
+                                          R"({"productId":"quick","quantity":)" +
+                                              std::string(quantity) + "}]}"});
       CPPUNIT_ASSERT_EQUAL_MESSAGE(quantity, 400, answer.status);
       CPPUNIT_ASSERT_EQUAL(std::string("application/problem+json"), answer.headers.at("Content-Type"));
       CPPUNIT_ASSERT_MESSAGE(answer.body, answer.text("detail").starts_with("items[1].quantity: found "));
     }
-    for (const auto& body : {std::string("{"), std::string("[]"), std::string("\xff\xfe"), std::string(100, '['),
-                             std::string(R"({"requestId":"r","requestId":"r","productId":"slow","quantity":1})"),
-                             std::string(R"({"requestId\u0000":"r","productId":"slow","quantity":1})"),
-                             std::string(R"({"requestId":"r","productId":"slow","quantity":1,"price":1})")}) {
+    for (const auto& body :
+         {std::string("{"), std::string("[]"), std::string("\xff\xfe"), std::string(100, '['),
+          std::string(R"({"requestId":"r","requestId":"r","productId":"slow","quantity":1})"),
+          std::string(R"({"requestId\u0000":"r","productId":"slow","quantity":1})"),
+          std::string(R"({"requestId":"r","productId":"slow","quantity":1,"price":1})")}) {
       CPPUNIT_ASSERT_EQUAL_MESSAGE(body, 400, service_->call({"POST", "/api/orders", "u", body}).status);
     }
-    const auto large = R"({"requestId":")" + std::string(100'000, 'x') + R"(","productId":"slow","quantity":1})";
+    const auto large =
+        R"({"requestId":")" + std::string(100'000, 'x') + R"(","productId":"slow","quantity":1})";
     CPPUNIT_ASSERT_EQUAL(413, service_->call({"POST", "/api/orders", "u", large}).status);
     CPPUNIT_ASSERT_EQUAL(401, service_->order("", "r", "slow").status);
     CPPUNIT_ASSERT_EQUAL(401, service_->order("=?utf-8?Q?a=0D=0Ab?=", "r", "slow").status);
@@ -296,7 +325,8 @@ class OrderFlowTest : public CppUnit::TestFixture {
         {"POST", "/api/orders", "u", R"({"requestId":"r","productId":9007199254740993,"quantity":1})"});
     CPPUNIT_ASSERT_EQUAL_MESSAGE(accepted.body, 202, accepted.status);
     const auto order = service_->find("u", accepted.text("orderNo"));
-    CPPUNIT_ASSERT_MESSAGE(order.body, order.body.find(R"("productId":"9007199254740993")") != std::string::npos);
+    CPPUNIT_ASSERT_MESSAGE(order.body,
+                           order.body.find(R"("productId":"9007199254740993")") != std::string::npos);
     service_->wait_for_free("9007199254740993", 4);
   }
 

@@ -61,7 +61,8 @@ Service::Service(const std::string& stock) {
 }
 
 void Service::start() {
-  process_ = std::make_unique<loader_test::Process>(command({"serve"}), folder_.path(), std::vector<std::string>{});
+  process_ =
+      std::make_unique<loader_test::Process>(command({"serve"}), folder_.path(), std::vector<std::string>{});
   read_ports();
   const bool ready = wait_until([this] { return call_operator("/health/ready").status == 200; }, kLimit);
   CPPUNIT_ASSERT_MESSAGE(process_->err(), ready);
@@ -102,7 +103,9 @@ std::string Service::run(std::vector<std::string> words, int expected_status) co
   return process.out();
 }
 
-Answer Service::call(const Call& call) const { return exchange(public_port_, call); }
+Answer Service::call(const Call& call) const {
+  return exchange(public_port_, call);
+}
 
 Answer Service::call_operator(const std::string& path) const {
   return exchange(operator_port_, {.path = path, .user = {}, .body = {}});
@@ -112,9 +115,12 @@ Answer Service::order(const std::string& user, const std::string& request, const
                       int quantity) const {
   const auto body = json::Writer{}
                         .begin_object()
-                        .key("requestId").string(request)
-                        .key("productId").string(product)
-                        .key("quantity").integer(quantity)
+                        .key("requestId")
+                        .string(request)
+                        .key("productId")
+                        .string(product)
+                        .key("quantity")
+                        .integer(quantity)
                         .end_object()
                         .take();
   return call({"POST", "/api/orders", user, body});
@@ -124,7 +130,8 @@ Answer Service::find(const std::string& user, const std::string& order_no) const
   return call({"GET", "/api/orders/" + order_no, user, ""});
 }
 
-Answer Service::wait_for(const std::string& user, const std::string& order_no, const std::string& status) const {
+Answer Service::wait_for(const std::string& user, const std::string& order_no,
+                         const std::string& status) const {
   Answer last;
   wait_until(
       [&] {
