@@ -51,11 +51,15 @@ class MetricsTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(1.5, metrics_.value("penstock_outbox_oldest_pending_seconds"));
     CPPUNIT_ASSERT_EQUAL(4.0, metrics_.value("penstock_orders_overdue{status=\"WAITING_PAY\"}"));
     CPPUNIT_ASSERT_EQUAL(1.0, metrics_.value("penstock_stock_imbalance_units"));
-    CPPUNIT_ASSERT_EQUAL(5.0, metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"ready\"}"));
-    CPPUNIT_ASSERT_EQUAL(6.0, metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"delayed\"}"));
-    CPPUNIT_ASSERT_EQUAL(7.0, metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"unacked\"}"));
+    CPPUNIT_ASSERT_EQUAL(5.0,
+                         metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"ready\"}"));
+    CPPUNIT_ASSERT_EQUAL(6.0,
+                         metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"delayed\"}"));
+    CPPUNIT_ASSERT_EQUAL(7.0,
+                         metrics_.value("penstock_queue_messages{queue=\"" + lock + "\",state=\"unacked\"}"));
     CPPUNIT_ASSERT_EQUAL(8.0, metrics_.value("penstock_dead_letters{queue=\"" + lock + "\"}"));
-    CPPUNIT_ASSERT_EQUAL(2.5, metrics_.value("penstock_queue_oldest_message_seconds{queue=\"" + lock + "\"}"));
+    CPPUNIT_ASSERT_EQUAL(2.5,
+                         metrics_.value("penstock_queue_oldest_message_seconds{queue=\"" + lock + "\"}"));
     CPPUNIT_ASSERT_EQUAL(1.0, metrics_.value("penstock_gauge_refreshes_total{outcome=\"done\"}"));
   }
 
@@ -73,20 +77,25 @@ class MetricsTest : public CppUnit::TestFixture {
 
   void a_store_that_is_away_does_not_hide_the_queues() {
     // One missing dependency must not blind the view on the other.
-    books_.on_figures = []() -> Result<orders::StoreFigures> { return Error{ErrorCode::Unavailable, "away"}; };
+    books_.on_figures = []() -> Result<orders::StoreFigures> {
+      return Error{ErrorCode::Unavailable, "away"};
+    };
     transport_.on_depth = [](const QueueName&) { return QueueDepth{1, 0, 0, 0, {}}; };
     metrics::QueryGauges gauges(metrics_, books_, transport_);
     const auto refreshed = gauges.refresh();
     CPPUNIT_ASSERT(!refreshed.ok());
     CPPUNIT_ASSERT_EQUAL(std::string("away"), refreshed.error().message);
-    const auto ready = "penstock_queue_messages{queue=\"" + orders::lock_queue().str() + "\",state=\"ready\"}";
+    const auto ready =
+        "penstock_queue_messages{queue=\"" + orders::lock_queue().str() + "\",state=\"ready\"}";
     CPPUNIT_ASSERT_EQUAL(1.0, metrics_.value(ready));
     CPPUNIT_ASSERT_EQUAL(1.0, metrics_.value("penstock_gauge_refreshes_total{outcome=\"error\"}"));
   }
 
   void a_queue_that_is_not_declared_yet_is_empty() {
     // The consumers may start after this plugin.
-    transport_.on_depth = [](const QueueName&) -> Result<QueueDepth> { return Error{ErrorCode::NotFound, "no queue"}; };
+    transport_.on_depth = [](const QueueName&) -> Result<QueueDepth> {
+      return Error{ErrorCode::NotFound, "no queue"};
+    };
     metrics::QueryGauges gauges(metrics_, books_, transport_);
     CPPUNIT_ASSERT(gauges.refresh().ok());
   }

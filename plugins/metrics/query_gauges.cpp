@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kOutboxStates[] = {"NEW", "LEASED", "RETRY", "DEAD"};
 
-double seconds(Milliseconds span) { return std::chrono::duration<double>(span).count(); }
+double seconds(Milliseconds span) {
+  return std::chrono::duration<double>(span).count();
+}
 
 Counter& refresh_counter(Metrics& metrics, std::string outcome) {
   return metrics.counter("penstock_gauge_refreshes_total",
@@ -24,16 +26,19 @@ QueryGauges::QueryGauges(Metrics& metrics, orders::StockBooks& books, Transport&
       transport_(transport),
       outbox_oldest_seconds_(metrics.gauge("penstock_outbox_oldest_pending_seconds",
                                            "Age of the oldest outbox event that is due and not sent.", {})),
-      imbalance_(metrics.gauge("penstock_stock_imbalance_units", "Units that the books cannot place: must be 0.", {})),
+      imbalance_(metrics.gauge("penstock_stock_imbalance_units",
+                               "Units that the books cannot place: must be 0.", {})),
       refreshed_(refresh_counter(metrics, "done")),
       failed_(refresh_counter(metrics, "error")) {
   for (const auto state : kOutboxStates) {
-    outbox_[std::string(state)] = &metrics.gauge("penstock_outbox_events", "Outbox events that are not sent, by state.",
-                                                 {{"state", std::string(state)}});
+    outbox_[std::string(state)] =
+        &metrics.gauge("penstock_outbox_events", "Outbox events that are not sent, by state.",
+                       {{"state", std::string(state)}});
   }
   for (const auto status : {orders::OrderStatus::Processing, orders::OrderStatus::WaitingPay}) {
-    overdue_[status] = &metrics.gauge("penstock_orders_overdue", "Orders that should have moved on by now, by status.",
-                                      {{"status", std::string(to_string(status))}});
+    overdue_[status] =
+        &metrics.gauge("penstock_orders_overdue", "Orders that should have moved on by now, by status.",
+                       {{"status", std::string(to_string(status))}});
   }
   for (const auto& spec : orders::order_topology(1).queues) queues_.push_back(gauges_of(metrics, spec.name));
 }
@@ -43,10 +48,14 @@ QueryGauges::QueueGauges QueryGauges::gauges_of(Metrics& metrics, const QueueNam
     return metrics.gauge("penstock_queue_messages", "Messages in the queue, by state.",
                          {{"queue", queue.str()}, {"state", state}});
   };
-  return {queue, messages("ready"), messages("delayed"), messages("unacked"),
+  return {queue,
+          messages("ready"),
+          messages("delayed"),
+          messages("unacked"),
           metrics.gauge("penstock_queue_oldest_message_seconds", "Age of the oldest message that is due.",
                         {{"queue", queue.str()}}),
-          metrics.gauge("penstock_dead_letters", "Parked messages: someone must look.", {{"queue", queue.str()}})};
+          metrics.gauge("penstock_dead_letters", "Parked messages: someone must look.",
+                        {{"queue", queue.str()}})};
 }
 
 Result<void> QueryGauges::refresh() {

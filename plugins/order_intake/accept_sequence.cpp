@@ -38,22 +38,31 @@ Verdict verdict_on(const Error& error) {
     case ErrorCode::Unavailable:
     case ErrorCode::Overloaded:
     case ErrorCode::Timeout:
-    case ErrorCode::Closed: return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::UndoIfNew};
-    case ErrorCode::InvalidArgument: return {{IntakeOutcome::Failed, {}, {}}, Hold::UndoIfNew};
-    case ErrorCode::UnknownOutcome: return {{IntakeOutcome::OutcomeUnknown, {}, {}}, Hold::Keep};
+    case ErrorCode::Closed:
+      return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::UndoIfNew};
+    case ErrorCode::InvalidArgument:
+      return {{IntakeOutcome::Failed, {}, {}}, Hold::UndoIfNew};
+    case ErrorCode::UnknownOutcome:
+      return {{IntakeOutcome::OutcomeUnknown, {}, {}}, Hold::Keep};
     // Broken data and defects promise nothing about what was written: the reconciler looks.
-    default: return {{IntakeOutcome::Failed, {}, {}}, Hold::Keep};
+    default:
+      return {{IntakeOutcome::Failed, {}, {}}, Hold::Keep};
   }
 }
 
 Verdict verdict_on(const AcceptAnswer& answer, const OrderNo& held) {
   const auto other_order = answer.order_no == held ? Hold::Keep : Hold::Undo;
   switch (answer.outcome) {
-    case AcceptOutcome::Accepted: return {{IntakeOutcome::Accepted, held, {}}};
-    case AcceptOutcome::Duplicate: return {{IntakeOutcome::Accepted, answer.order_no, {}}, other_order};
-    case AcceptOutcome::KeyReused: return {{IntakeOutcome::KeyReused, {}, {}}, other_order};
-    case AcceptOutcome::Abandoned: return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::Undo, true};
-    case AcceptOutcome::UnknownSku: return {{IntakeOutcome::UnknownProduct, {}, {}}, Hold::UndoIfNew};
+    case AcceptOutcome::Accepted:
+      return {{IntakeOutcome::Accepted, held, {}}};
+    case AcceptOutcome::Duplicate:
+      return {{IntakeOutcome::Accepted, answer.order_no, {}}, other_order};
+    case AcceptOutcome::KeyReused:
+      return {{IntakeOutcome::KeyReused, {}, {}}, other_order};
+    case AcceptOutcome::Abandoned:
+      return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::Undo, true};
+    case AcceptOutcome::UnknownSku:
+      return {{IntakeOutcome::UnknownProduct, {}, {}}, Hold::UndoIfNew};
   }
   return {{IntakeOutcome::Failed, {}, {}}};
 }
@@ -68,17 +77,24 @@ IntakeAnswer refusal_of(const Result<ReserveAnswer>& result) {
     return verdict_on(result.error()).answer;
   }
   switch (result->outcome) {
-    case ReserveOutcome::KeyReused: return {IntakeOutcome::KeyReused, {}, result->sku};
-    case ReserveOutcome::OutOfStock: return {IntakeOutcome::OutOfStock, {}, result->sku};
-    case ReserveOutcome::LimitExceeded: return {IntakeOutcome::LimitExceeded, {}, result->sku};
-    case ReserveOutcome::NotStarted: return {IntakeOutcome::NotStarted, {}, result->sku};
-    case ReserveOutcome::Ended: return {IntakeOutcome::Ended, {}, result->sku};
-    default: return {IntakeOutcome::NotLoaded, {}, result->sku};
+    case ReserveOutcome::KeyReused:
+      return {IntakeOutcome::KeyReused, {}, result->sku};
+    case ReserveOutcome::OutOfStock:
+      return {IntakeOutcome::OutOfStock, {}, result->sku};
+    case ReserveOutcome::LimitExceeded:
+      return {IntakeOutcome::LimitExceeded, {}, result->sku};
+    case ReserveOutcome::NotStarted:
+      return {IntakeOutcome::NotStarted, {}, result->sku};
+    case ReserveOutcome::Ended:
+      return {IntakeOutcome::Ended, {}, result->sku};
+    default:
+      return {IntakeOutcome::NotLoaded, {}, result->sku};
   }
 }
 
 bool is_held(const Result<ReserveAnswer>& result) {
-  return result && (result->outcome == ReserveOutcome::Reserved || result->outcome == ReserveOutcome::Replayed);
+  return result &&
+         (result->outcome == ReserveOutcome::Reserved || result->outcome == ReserveOutcome::Replayed);
 }
 
 // Ports answer one outcome per item. Without that nobody knows whose outcome is whose, and the holds
@@ -90,8 +106,8 @@ std::vector<T> one_each(std::vector<T> answers, std::size_t asked, const char* p
                          std::to_string(asked) + " requests");
 }
 
-constexpr std::string_view kAcceptOutcomes[] = {"accepted", "duplicate", "key_reused", "abandoned",
-                                                "unknown_sku", "error"};
+constexpr std::string_view kAcceptOutcomes[] = {"accepted",  "duplicate",   "key_reused",
+                                                "abandoned", "unknown_sku", "error"};
 
 }  // namespace
 
@@ -141,8 +157,8 @@ std::vector<AcceptSequence::Request> AcceptSequence::reserve(std::vector<Request
     }
     auto& wish = wishes[i];
     held.push_back({requests[i].place,
-                    {results[i]->order_no, std::move(wish.user), std::move(wish.request), std::move(wish.body),
-                     std::move(wish.lines), std::move(requests[i].order.trace)},
+                    {results[i]->order_no, std::move(wish.user), std::move(wish.request),
+                     std::move(wish.body), std::move(wish.lines), std::move(requests[i].order.trace)},
                     results[i]->outcome == ReserveOutcome::Reserved});
   }
   return held;
@@ -206,8 +222,10 @@ std::vector<AcceptSequence::Request> AcceptSequence::settle(std::vector<Group> g
   std::vector<Request> given_up;
   for (const auto& [index, verdict] : late) {
     for (const auto place : groups[index].places) {
-      if (verdict.again) given_up.push_back({place, groups[index].order});
-      else answer(place, verdict.answer);
+      if (verdict.again)
+        given_up.push_back({place, groups[index].order});
+      else
+        answer(place, verdict.answer);
     }
   }
   return given_up;

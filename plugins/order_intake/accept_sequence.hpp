@@ -25,17 +25,17 @@
 namespace penstock::order_intake {
 
 enum class IntakeOutcome {
-  Accepted,          // committed, now or by an earlier send of the same request
-  KeyReused,         // the user's request id belongs to another order
+  Accepted,   // committed, now or by an earlier send of the same request
+  KeyReused,  // the user's request id belongs to another order
   OutOfStock,
   LimitExceeded,
   NotStarted,
   Ended,
-  NotLoaded,         // the gate has no figures; nothing is held        retry: yes
-  UnknownProduct,    // the books do not know a product
-  DependencyDown,    // gate or store away; nothing is held             retry: yes
-  OutcomeUnknown,    // perhaps accepted; the same request again tells  retry: yes
-  Failed,            // a defect or broken data
+  NotLoaded,       // the gate has no figures; nothing is held        retry: yes
+  UnknownProduct,  // the books do not know a product
+  DependencyDown,  // gate or store away; nothing is held             retry: yes
+  OutcomeUnknown,  // perhaps accepted; the same request again tells  retry: yes
+  Failed,          // a defect or broken data
 };
 
 struct IntakeAnswer {
@@ -75,8 +75,7 @@ class AcceptSequence {
   std::vector<Request> reserve(std::vector<Request> requests, const Answer& answer);
   std::vector<Result<orders::AcceptAnswer>> accept(std::vector<Group>& groups);
   std::vector<Request> settle(std::vector<Group> groups,
-                              const std::vector<Result<orders::AcceptAnswer>>& results,
-                              const Answer& answer);
+                              const std::vector<Result<orders::AcceptAnswer>>& results, const Answer& answer);
   void undo(const std::vector<orders::ReleaseRequest>& holds);
   void count_accept(const Result<orders::AcceptAnswer>& result);
   static std::vector<Group> group_by_number(std::vector<Request> requests);

@@ -17,8 +17,12 @@ using namespace penstock::orders;
 using namespace penstock::order_intake;
 
 NewOrder order(const std::string& user, const std::string& request, std::int64_t quantity = 1) {
-  return {OrderNo(), UserId(user), RequestId(request), BodyHash("h" + std::to_string(quantity)),
-          {{Sku("p"), quantity}}, "trace"};
+  return {OrderNo(),
+          UserId(user),
+          RequestId(request),
+          BodyHash("h" + std::to_string(quantity)),
+          {{Sku("p"), quantity}},
+          "trace"};
 }
 
 // A gate that remembers who has which number, as a real one does.
@@ -30,7 +34,8 @@ void remember_requests(testkit::FakeStockGate& gate, std::map<std::string, Reser
     return ReserveAnswer{ReserveOutcome::Replayed, known->second.order_no, {}};
   };
   gate.on_release = [&](const ReleaseRequest& release) -> Result<ReleaseOutcome> {
-    const auto erased = std::erase_if(holds, [&](const auto& hold) { return hold.second.order_no == release.order_no; });
+    const auto erased =
+        std::erase_if(holds, [&](const auto& hold) { return hold.second.order_no == release.order_no; });
     return erased ? ReleaseOutcome::Released : ReleaseOutcome::NothingHeld;
   };
 }
@@ -149,7 +154,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(std::string("earlier"), store_.accepted()[0].order_no.str());
     CPPUNIT_ASSERT_EQUAL(std::string("earlier"), answers_[0].order_no.str());
 
-    store_.on_accept = [](const NewOrder& row) { return AcceptAnswer{AcceptOutcome::Duplicate, row.order_no}; };
+    store_.on_accept = [](const NewOrder& row) {
+      return AcceptAnswer{AcceptOutcome::Duplicate, row.order_no};
+    };
     run({order("u", "r")});
     CPPUNIT_ASSERT(outcome(0) == IntakeOutcome::Accepted);
     CPPUNIT_ASSERT_EQUAL(std::string("earlier"), answers_[0].order_no.str());
@@ -169,7 +176,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void a_request_accepted_before_under_another_number_gives_its_hold_back() {
     // The gate forgot, the database did not: the new hold must not stay for ever.
-    store_.on_accept = [](const NewOrder&) { return AcceptAnswer{AcceptOutcome::Duplicate, OrderNo("first")}; };
+    store_.on_accept = [](const NewOrder&) {
+      return AcceptAnswer{AcceptOutcome::Duplicate, OrderNo("first")};
+    };
     run({order("u", "r", 3)});
     CPPUNIT_ASSERT(outcome(0) == IntakeOutcome::Accepted);
     CPPUNIT_ASSERT_EQUAL(std::string("first"), answers_[0].order_no.str());
@@ -179,7 +188,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void a_key_that_only_the_store_remembers_is_refused_and_its_hold_undone() {
     // The same, for a key that was used for another wish.
-    store_.on_accept = [](const NewOrder&) { return AcceptAnswer{AcceptOutcome::KeyReused, OrderNo("first")}; };
+    store_.on_accept = [](const NewOrder&) {
+      return AcceptAnswer{AcceptOutcome::KeyReused, OrderNo("first")};
+    };
     run({order("u", "r")});
     CPPUNIT_ASSERT(outcome(0) == IntakeOutcome::KeyReused);
     assert_undone_once();
@@ -189,7 +200,8 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
     // The reconciler may give up an old hold just before its buyer comes back; the buyer still buys.
     std::map<std::string, ReserveRequest> holds;
     remember_requests(gate_, holds);
-    auto old = ReserveRequest{OrderNo("given-up"), UserId("u"), RequestId("r"), BodyHash("h1"), {{Sku("p"), 1}}};
+    auto old =
+        ReserveRequest{OrderNo("given-up"), UserId("u"), RequestId("r"), BodyHash("h1"), {{Sku("p"), 1}}};
     holds.emplace("u/r", old);
     store_.on_accept = [](const NewOrder& row) {
       if (row.order_no.str() == "given-up") return AcceptAnswer{AcceptOutcome::Abandoned, {}};
@@ -217,7 +229,8 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void a_definite_failure_undoes_the_hold_before_the_answer() {
     // A buyer who is told to come back must find the unit free again.
-    for (const auto code : {ErrorCode::Unavailable, ErrorCode::Timeout, ErrorCode::Overloaded, ErrorCode::Closed}) {
+    for (const auto code :
+         {ErrorCode::Unavailable, ErrorCode::Timeout, ErrorCode::Overloaded, ErrorCode::Closed}) {
       store_.on_accept = [&](const NewOrder&) -> Result<AcceptAnswer> { return Error{code, "away"}; };
       bool answered_too_early = false;
       gate_.on_release = [&](const ReleaseRequest&) {
@@ -238,7 +251,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
     gate_.on_reserve = [](const ReserveRequest&) {
       return ReserveAnswer{ReserveOutcome::Replayed, OrderNo("earlier"), {}};
     };
-    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> { return Error{ErrorCode::Unavailable, "away"}; };
+    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> {
+      return Error{ErrorCode::Unavailable, "away"};
+    };
     run({order("u", "r")});
     CPPUNIT_ASSERT(outcome(0) == IntakeOutcome::DependencyDown);
     CPPUNIT_ASSERT(gate_.released().empty());
@@ -246,7 +261,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void an_unknown_outcome_keeps_the_hold() {
     // Releasing on a guess could sell the unit of a committed order again.
-    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> { return Error{ErrorCode::UnknownOutcome, "lost"}; };
+    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> {
+      return Error{ErrorCode::UnknownOutcome, "lost"};
+    };
     run({order("u", "r")});
     CPPUNIT_ASSERT(outcome(0) == IntakeOutcome::OutcomeUnknown);
     CPPUNIT_ASSERT(gate_.released().empty());
@@ -285,10 +302,11 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void a_gate_that_is_away_is_no_refusal() {
     // The buyer must come back with the same request, not give up.
-    const std::pair<ErrorCode, IntakeOutcome> table[] = {{ErrorCode::Unavailable, IntakeOutcome::DependencyDown},
-                                                         {ErrorCode::UnknownOutcome, IntakeOutcome::OutcomeUnknown},
-                                                         {ErrorCode::NotLoaded, IntakeOutcome::NotLoaded},
-                                                         {ErrorCode::Internal, IntakeOutcome::Failed}};
+    const std::pair<ErrorCode, IntakeOutcome> table[] = {
+        {ErrorCode::Unavailable, IntakeOutcome::DependencyDown},
+        {ErrorCode::UnknownOutcome, IntakeOutcome::OutcomeUnknown},
+        {ErrorCode::NotLoaded, IntakeOutcome::NotLoaded},
+        {ErrorCode::Internal, IntakeOutcome::Failed}};
     for (const auto& [code, expected] : table) {
       gate_.on_reserve = [&](const ReserveRequest&) -> Result<ReserveAnswer> { return Error{code, "gate"}; };
       run({order("u", "r")});
@@ -299,7 +317,9 @@ class AcceptSequenceTest : public CppUnit::TestFixture {
 
   void a_hold_that_cannot_be_undone_is_reported_and_left_to_the_reconciler() {
     // The client's answer does not depend on it: the hold is evidence that will be found.
-    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> { return Error{ErrorCode::Unavailable, "away"}; };
+    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> {
+      return Error{ErrorCode::Unavailable, "away"};
+    };
     gate_.on_release = [](const ReleaseRequest&) -> Result<ReleaseOutcome> {
       return Error{ErrorCode::NotLoaded, "being rebuilt"};
     };

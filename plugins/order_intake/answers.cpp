@@ -25,21 +25,27 @@ HttpResponse refusal_problem(IntakeOutcome outcome) {
   switch (outcome) {
     case IntakeOutcome::KeyReused:
       return problem(422, "KEY_REUSED", "this requestId was used for another order; choose a new one");
-    case IntakeOutcome::OutOfStock: return problem(409, "STOCK_NOT_ENOUGH", "not enough units are free");
+    case IntakeOutcome::OutOfStock:
+      return problem(409, "STOCK_NOT_ENOUGH", "not enough units are free");
     case IntakeOutcome::LimitExceeded:
       return problem(409, "LIMIT_EXCEEDED", "more units than one buyer or one order may have");
-    case IntakeOutcome::NotStarted: return problem(409, "NOT_STARTED", "the sale has not started");
-    case IntakeOutcome::Ended: return problem(409, "ENDED", "the sale has ended");
+    case IntakeOutcome::NotStarted:
+      return problem(409, "NOT_STARTED", "the sale has not started");
+    case IntakeOutcome::Ended:
+      return problem(409, "ENDED", "the sale has ended");
     case IntakeOutcome::NotLoaded:
       return retry_later("NOT_LOADED", "the stock of this product is not loaded; nothing was ordered");
-    case IntakeOutcome::UnknownProduct: return problem(409, "UNKNOWN_PRODUCT", "there is no such product");
+    case IntakeOutcome::UnknownProduct:
+      return problem(409, "UNKNOWN_PRODUCT", "there is no such product");
     case IntakeOutcome::DependencyDown:
       return retry_later("DEPENDENCY_DOWN", "nothing was ordered; send the same request again");
     case IntakeOutcome::OutcomeUnknown:
-      return retry_later("DEPENDENCY_DOWN",
-                         "whether the order was accepted is not known; send the same request again to learn it");
+      return retry_later(
+          "DEPENDENCY_DOWN",
+          "whether the order was accepted is not known; send the same request again to learn it");
     case IntakeOutcome::Accepted:
-    case IntakeOutcome::Failed: break;
+    case IntakeOutcome::Failed:
+      break;
   }
   return problem(500, "INTERNAL", "the order could not be worked on");
 }
@@ -66,8 +72,10 @@ HttpResponse refusal_naming(IntakeOutcome outcome, const orders::Sku& sku) {
 std::string order_state(const orders::OrderNo& order_no, orders::OrderStatus status) {
   return json::Writer{}
       .begin_object()
-      .key("orderNo").string(order_no.str())
-      .key("status").string(to_string(status))
+      .key("orderNo")
+      .string(order_no.str())
+      .key("status")
+      .string(to_string(status))
       .end_object()
       .take();
 }
@@ -76,9 +84,12 @@ std::string payment_state(const orders::Payment& payment, const orders::PayAnswe
                           std::string_view outcome) {
   return json::Writer{}
       .begin_object()
-      .key("orderNo").string(payment.order_no.str())
-      .key("status").string(to_string(answer.status))
-      .key("outcome").string(outcome)
+      .key("orderNo")
+      .string(payment.order_no.str())
+      .key("status")
+      .string(to_string(answer.status))
+      .key("outcome")
+      .string(outcome)
       .end_object()
       .take();
 }
@@ -87,9 +98,12 @@ void write_lines(json::Writer& writer, const std::vector<orders::PricedLine>& li
   writer.begin_array();
   for (const auto& line : lines) {
     writer.begin_object()
-        .key("productId").string(line.sku.str())
-        .key("quantity").integer(line.quantity)
-        .key("unitPrice").integer(line.unit_price_minor)
+        .key("productId")
+        .string(line.sku.str())
+        .key("quantity")
+        .integer(line.quantity)
+        .key("unitPrice")
+        .integer(line.unit_price_minor)
         .end_object();
   }
   writer.end_array();
@@ -117,15 +131,19 @@ std::string instant(TimePoint at) {
   return text;
 }
 
-HttpResponse malformed(std::string_view detail) { return problem(400, "MALFORMED", detail); }
+HttpResponse malformed(std::string_view detail) {
+  return problem(400, "MALFORMED", detail);
+}
 
 HttpResponse unauthenticated() {
-  static const auto prepared =
-      problem(401, "UNAUTHENTICATED", "the header X-User-Id must name the user: 1 to 64 of A-Z a-z 0-9 . _ - :");
+  static const auto prepared = problem(
+      401, "UNAUTHENTICATED", "the header X-User-Id must name the user: 1 to 64 of A-Z a-z 0-9 . _ - :");
   return prepared;
 }
 
-HttpResponse not_found(std::string_view detail) { return problem(404, "NOT_FOUND", detail); }
+HttpResponse not_found(std::string_view detail) {
+  return problem(404, "NOT_FOUND", detail);
+}
 
 HttpResponse unsupported_media_type() {
   static const auto prepared =
@@ -167,13 +185,19 @@ HttpResponse order_answer(const IntakeAnswer& answer, std::size_t line_count) {
 HttpResponse order_found(const orders::Order& order) {
   json::Writer writer;
   writer.begin_object()
-      .key("orderNo").string(order.order_no.str())
-      .key("requestId").string(order.request.str())
-      .key("status").string(to_string(order.status));
+      .key("orderNo")
+      .string(order.order_no.str())
+      .key("requestId")
+      .string(order.request.str())
+      .key("status")
+      .string(to_string(order.status));
   if (!order.reason.empty()) writer.key("reason").string(order.reason);
   writer.key("amount").integer(order.amount_minor).key("currency").string(order.currency).key("items");
   write_lines(writer, order.lines);
-  writer.key("createdAt").string(instant(order.created_at)).key("updatedAt").string(instant(order.updated_at));
+  writer.key("createdAt")
+      .string(instant(order.created_at))
+      .key("updatedAt")
+      .string(instant(order.updated_at));
   write_optional(writer, "payDeadline", order.pay_deadline);
   return ok(writer.end_object().take());
 }
@@ -185,25 +209,32 @@ HttpResponse cancel_answer(const orders::OrderNo& order_no, const orders::Cancel
       return ok(order_state(order_no, orders::OrderStatus::Cancelled));
     case orders::CancelOutcome::NotCancellable:
       return problem(409, "ORDER_NOT_CANCELLABLE", "the order is " + std::string(to_string(answer.status)));
-    case orders::CancelOutcome::UnknownOrder: break;
+    case orders::CancelOutcome::UnknownOrder:
+      break;
   }
   return not_found("there is no such order");
 }
 
 HttpResponse payment_answer(const orders::Payment& payment, const orders::PayAnswer& answer) {
   switch (answer.outcome) {
-    case orders::PayOutcome::Paid: return ok(payment_state(payment, answer, "PAID"));
-    case orders::PayOutcome::Repeated: return ok(payment_state(payment, answer, "REPEATED"));
+    case orders::PayOutcome::Paid:
+      return ok(payment_state(payment, answer, "PAID"));
+    case orders::PayOutcome::Repeated:
+      return ok(payment_state(payment, answer, "REPEATED"));
     // The provider's message is taken care of: it need not call again.
-    case orders::PayOutcome::RefundRequired: return ok(payment_state(payment, answer, "REFUND_REQUIRED"));
+    case orders::PayOutcome::RefundRequired:
+      return ok(payment_state(payment, answer, "REFUND_REQUIRED"));
     case orders::PayOutcome::WrongAmount:
-      return problem(409, "WRONG_AMOUNT", "amount or currency differ from the order's; the refusal is recorded");
+      return problem(409, "WRONG_AMOUNT",
+                     "amount or currency differ from the order's; the refusal is recorded");
     case orders::PayOutcome::NotPayable:
-      return problem(409, "ORDER_NOT_PAYABLE",
-                     "the order is " + std::string(to_string(answer.status)) + " and not payable yet; call again");
+      return problem(
+          409, "ORDER_NOT_PAYABLE",
+          "the order is " + std::string(to_string(answer.status)) + " and not payable yet; call again");
     case orders::PayOutcome::NumberReused:
       return problem(422, "KEY_REUSED", "this paymentNo belongs to another order or amount");
-    case orders::PayOutcome::UnknownOrder: break;
+    case orders::PayOutcome::UnknownOrder:
+      break;
   }
   return not_found("there is no such order");
 }
@@ -211,10 +242,14 @@ HttpResponse payment_answer(const orders::Payment& payment, const orders::PayAns
 HttpResponse product_found(const orders::Product& product, std::optional<std::int64_t> free_units) {
   json::Writer writer;
   writer.begin_object()
-      .key("productId").string(product.sku.str())
-      .key("name").string(product.name)
-      .key("price").integer(product.price_minor)
-      .key("currency").string(product.currency);
+      .key("productId")
+      .string(product.sku.str())
+      .key("name")
+      .string(product.name)
+      .key("price")
+      .integer(product.price_minor)
+      .key("currency")
+      .string(product.currency);
   write_optional(writer, "startsAt", product.terms.starts_at);
   write_optional(writer, "endsAt", product.terms.ends_at);
   write_optional(writer, "limitPerUser", product.terms.limit_per_user);

@@ -51,8 +51,8 @@ void GateWatch::keep(std::shared_ptr<const FreeUnits> figures) {
   figures_ = std::move(figures);
 }
 
-StoreWatch::StoreWatch(Milliseconds every, std::int64_t max_backlog, orders::StockBooks& books, Health& health,
-                       Logger& logger)
+StoreWatch::StoreWatch(Milliseconds every, std::int64_t max_backlog, orders::StockBooks& books,
+                       Health& health, Logger& logger)
     : every_(every),
       max_backlog_(max_backlog),
       books_(books),
@@ -74,8 +74,10 @@ Milliseconds StoreWatch::look() {
 void StoreWatch::judge(std::int64_t pending) {
   const bool over = pending > max_backlog_;
   if (over_backlog_.exchange(over) == over) return;
-  if (over) logger_.warn("intake_backlog_reached", {{"pending", pending}, {"max_backlog", max_backlog_}});
-  else logger_.info("intake_backlog_over", {{"pending", pending}, {"max_backlog", max_backlog_}});
+  if (over)
+    logger_.warn("intake_backlog_reached", {{"pending", pending}, {"max_backlog", max_backlog_}});
+  else
+    logger_.info("intake_backlog_over", {{"pending", pending}, {"max_backlog", max_backlog_}});
 }
 
 }  // namespace penstock::order_intake

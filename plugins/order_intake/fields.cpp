@@ -73,7 +73,8 @@ Result<Fields> Fields::of(const json::Value& value, Place place,
                           std::initializer_list<std::string_view> allowed) {
   const auto* object = value.as_object();
   if (!object) {
-    return Error{ErrorCode::InvalidArgument, place.self() + ": found " + shown(&value) + ", allowed an object"};
+    return Error{ErrorCode::InvalidArgument,
+                 place.self() + ": found " + shown(&value) + ", allowed an object"};
   }
   for (const auto& [name, member] : *object) {
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {

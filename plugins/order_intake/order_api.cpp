@@ -14,8 +14,8 @@ using orders::CancelRequest;
 using orders::NewOrder;
 using orders::Order;
 using orders::OrderNo;
-using orders::Payment;
 using orders::PayAnswer;
+using orders::Payment;
 using orders::Sku;
 
 Counter& shed_counter(Metrics& metrics, std::string reason) {
@@ -30,7 +30,9 @@ std::optional<OrderNo> order_of(const HttpRequest& request) {
   return OrderNo(number);
 }
 
-HttpResponse no_such_order() { return not_found("there is no such order"); }
+HttpResponse no_such_order() {
+  return not_found("there is no such order");
+}
 
 }  // namespace
 
@@ -51,7 +53,8 @@ OrderApi::OrderApi(OrderApiSettings settings, OrderApiPorts ports)
                     .max_queue = settings_.accept_max_queue,
                     .workers = 1},  // AcceptSequence runs alone
                    ports.metrics, [this](std::span<AcceptJob> jobs) { return accept_batch(jobs); }),
-      find_lane_(query_lane("find"), ports.metrics, [this](std::span<FindJob> jobs) { return find_batch(jobs); }),
+      find_lane_(query_lane("find"), ports.metrics,
+                 [this](std::span<FindJob> jobs) { return find_batch(jobs); }),
       cancel_lane_(query_lane("cancel"), ports.metrics,
                    [this](std::span<CancelRequest> requests) { return ports_.store.cancel(requests); }),
       pay_lane_(query_lane("pay"), ports.metrics,
@@ -138,9 +141,9 @@ void OrderApi::pay(const HttpRequest& request, HttpReply reply) {
   auto payment = parse_payment(request.body());
   if (!payment) return reply.send(malformed(payment.error().message));
   Payment job = *payment;
-  answer_by(pay_lane_, std::move(job), std::move(reply), [payment = std::move(*payment)](const PayAnswer& answer) {
-    return payment_answer(payment, answer);
-  });
+  answer_by(
+      pay_lane_, std::move(job), std::move(reply),
+      [payment = std::move(*payment)](const PayAnswer& answer) { return payment_answer(payment, answer); });
 }
 
 void OrderApi::product(const HttpRequest& request, HttpReply reply) {
@@ -148,7 +151,8 @@ void OrderApi::product(const HttpRequest& request, HttpReply reply) {
   if (!orders::is_valid_id(id)) return reply.send(not_found("there is no such product"));
   Sku sku(id);
   if (auto kept = products_.kept(sku)) return reply.send(std::move(*kept));
-  answer_by(product_lane_, std::move(sku), std::move(reply), [](const HttpResponse& response) { return response; });
+  answer_by(product_lane_, std::move(sku), std::move(reply),
+            [](const HttpResponse& response) { return response; });
 }
 
 std::vector<Result<OrderApi::Nothing>> OrderApi::accept_batch(std::span<AcceptJob> jobs) {
@@ -210,8 +214,9 @@ HttpResponse OrderApi::lane_full() {
 HttpResponse OrderApi::failed(const Error& error) {
   std::uint64_t suppressed = 0;
   if (error.code != ErrorCode::Closed && failures_.pass(suppressed)) {
-    ports_.logger.warn("intake_request_failed",
-                       {{"code", to_string(error.code)}, {"error", error.message}, {"suppressed", suppressed}});
+    ports_.logger.warn(
+        "intake_request_failed",
+        {{"code", to_string(error.code)}, {"error", error.message}, {"suppressed", suppressed}});
   }
   return failure(error);
 }

@@ -1,5 +1,5 @@
-#include "order_intake/answers.hpp"
 #include "order_intake/order_api.hpp"
+#include "order_intake/answers.hpp"
 
 #include "penstock/json.hpp"
 #include "penstock/testkit/fake_context.hpp"
@@ -124,7 +124,8 @@ class OrderApiTest : public CppUnit::TestFixture {
     }
     assert_problem(401, "UNAUTHENTICATED", call({HttpMethod::Post, "/api/orders/o1/cancel", "", {}, {}}));
     for (const auto* user : {"", "a b", "a,b", "=?utf-8?Q?a?="}) {
-      const Call bad{HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", user}, {"Content-Type", kJson}}, {}};
+      const Call bad{
+          HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", user}, {"Content-Type", kJson}}, {}};
       assert_problem(401, "UNAUTHENTICATED", call(bad));
     }
     CPPUNIT_ASSERT(gate_.reserved().empty());
@@ -135,20 +136,24 @@ class OrderApiTest : public CppUnit::TestFixture {
     start();
     for (const auto* type : {"text/plain", "application/x-www-form-urlencoded", "application/jsonx", "",
                              "application/json; charset=latin1"}) {
-      assert_problem(415, "UNSUPPORTED_MEDIA_TYPE",
-                     call({HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", "u"}, {"Content-Type", type}}, {}}));
+      assert_problem(
+          415, "UNSUPPORTED_MEDIA_TYPE",
+          call({HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", "u"}, {"Content-Type", type}}, {}}));
     }
     for (const auto* type : {"application/json", "Application/JSON", "application/json; charset=UTF-8"}) {
-      const Call good{HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", "u"}, {"Content-Type", type}}, {}};
+      const Call good{
+          HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", "u"}, {"Content-Type", type}}, {}};
       CPPUNIT_ASSERT_EQUAL_MESSAGE(type, 202, call(good).status);
     }
-    assert_problem(415, "UNSUPPORTED_MEDIA_TYPE", call({HttpMethod::Post, "/api/payments/callback", "{}", {}, {}}));
+    assert_problem(415, "UNSUPPORTED_MEDIA_TYPE",
+                   call({HttpMethod::Post, "/api/payments/callback", "{}", {}, {}}));
   }
 
   void a_malformed_body_gets_400_and_changes_nothing() {
     // The answer names the place, so that it can be mended.
     start();
-    const auto answer = order(R"({"requestId":"r","items":[{"productId":"a","quantity":1},{"productId":"b","quantity":-5}]})");
+    const auto answer = order(
+        R"({"requestId":"r","items":[{"productId":"a","quantity":1},{"productId":"b","quantity":-5}]})");
     assert_problem(400, "MALFORMED", answer);
     CPPUNIT_ASSERT(text(answer, "detail").starts_with("items[1].quantity: found -5"));
     assert_problem(400, "MALFORMED", order("{"));
@@ -166,9 +171,11 @@ class OrderApiTest : public CppUnit::TestFixture {
     gate_.on_reserve = [&](const ReserveRequest&) { return ReserveAnswer{says, {}, Sku("p")}; };
     start();
     for (const auto& [outcome, status, code] :
-         {Row{ReserveOutcome::OutOfStock, 409, "STOCK_NOT_ENOUGH"}, Row{ReserveOutcome::LimitExceeded, 409, "LIMIT_EXCEEDED"},
+         {Row{ReserveOutcome::OutOfStock, 409, "STOCK_NOT_ENOUGH"},
+          Row{ReserveOutcome::LimitExceeded, 409, "LIMIT_EXCEEDED"},
           Row{ReserveOutcome::NotStarted, 409, "NOT_STARTED"}, Row{ReserveOutcome::Ended, 409, "ENDED"},
-          Row{ReserveOutcome::KeyReused, 422, "KEY_REUSED"}, Row{ReserveOutcome::NotLoaded, 503, "NOT_LOADED"}}) {
+          Row{ReserveOutcome::KeyReused, 422, "KEY_REUSED"},
+          Row{ReserveOutcome::NotLoaded, 503, "NOT_LOADED"}}) {
       says = outcome;
       const auto answer = order(kOrder);
       assert_problem(status, code, answer);
@@ -178,9 +185,12 @@ class OrderApiTest : public CppUnit::TestFixture {
 
   void a_refused_order_of_several_products_names_the_one() {
     // Otherwise the client cannot tell which line to drop.
-    gate_.on_reserve = [](const ReserveRequest&) { return ReserveAnswer{ReserveOutcome::OutOfStock, {}, Sku("b")}; };
+    gate_.on_reserve = [](const ReserveRequest&) {
+      return ReserveAnswer{ReserveOutcome::OutOfStock, {}, Sku("b")};
+    };
     start();
-    const auto answer = order(R"({"requestId":"r","items":[{"productId":"a","quantity":1},{"productId":"b","quantity":1}]})");
+    const auto answer =
+        order(R"({"requestId":"r","items":[{"productId":"a","quantity":1},{"productId":"b","quantity":1}]})");
     assert_problem(409, "STOCK_NOT_ENOUGH", answer);
     CPPUNIT_ASSERT_EQUAL(std::string("b"), text(answer, "productId"));
   }
@@ -189,9 +199,14 @@ class OrderApiTest : public CppUnit::TestFixture {
     // Only a well-formed one: the header comes from outside.
     start();
     const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    for (const auto& [sent, kept] : {std::pair{trace, trace}, {std::string("00-zz"), std::string()},
+    for (const auto& [sent, kept] : {std::pair{trace, trace},
+                                     {std::string("00-zz"), std::string()},
                                      {std::string(55, 'a'), std::string()}}) {
-      call({HttpMethod::Post, "/api/orders", kOrder, {{"X-User-Id", "u"}, {"Content-Type", kJson}, {"traceparent", sent}}, {}});
+      call({HttpMethod::Post,
+            "/api/orders",
+            kOrder,
+            {{"X-User-Id", "u"}, {"Content-Type", kJson}, {"traceparent", sent}},
+            {}});
       CPPUNIT_ASSERT_EQUAL(kept, store_.accepted().back().trace);
     }
   }
@@ -203,8 +218,10 @@ class OrderApiTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(200, call({HttpMethod::Get, "/api/orders/o1", "", {{"X-User-Id", "u"}}, {}}).status);
     assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/orders/o1", "", {{"X-User-Id", "v"}}, {}}));
     assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/orders/o2", "", {{"X-User-Id", "u"}}, {}}));
-    assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/orders/o 1", "", {{"X-User-Id", "u"}}, {}}));
-    assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/orders/o1/events", "", {{"X-User-Id", "v"}}, {}}));
+    assert_problem(404, "NOT_FOUND",
+                   call({HttpMethod::Get, "/api/orders/o 1", "", {{"X-User-Id", "u"}}, {}}));
+    assert_problem(404, "NOT_FOUND",
+                   call({HttpMethod::Get, "/api/orders/o1/events", "", {{"X-User-Id", "v"}}, {}}));
   }
 
   void an_order_is_shown_with_its_lines_and_deadline() {
@@ -212,11 +229,12 @@ class OrderApiTest : public CppUnit::TestFixture {
     know_order();
     start();
     const auto answer = call({HttpMethod::Get, "/api/orders/o1", "", {{"X-User-Id", "u"}}, {}});
-    CPPUNIT_ASSERT_EQUAL(std::string(R"({"orderNo":"o1","requestId":"r1","status":"WAITING_PAY","amount":3998,)"
-                                     R"("currency":"EUR","items":[{"productId":"p","quantity":2,"unitPrice":1999}],)"
-                                     R"("createdAt":"2024-02-29T12:00:00.005Z","updatedAt":"2024-02-29T12:00:01.005Z",)"
-                                     R"("payDeadline":"2024-02-29T12:15:01.005Z"})"),
-                         answer.body);
+    CPPUNIT_ASSERT_EQUAL(
+        std::string(R"({"orderNo":"o1","requestId":"r1","status":"WAITING_PAY","amount":3998,)"
+                    R"("currency":"EUR","items":[{"productId":"p","quantity":2,"unitPrice":1999}],)"
+                    R"("createdAt":"2024-02-29T12:00:00.005Z","updatedAt":"2024-02-29T12:00:01.005Z",)"
+                    R"("payDeadline":"2024-02-29T12:15:01.005Z"})"),
+        answer.body);
   }
 
   void cancelling_answers_what_became_of_the_order() {
@@ -238,8 +256,11 @@ class OrderApiTest : public CppUnit::TestFixture {
     assert_problem(409, "ORDER_NOT_CANCELLABLE", call(cancel));
     says = CancelOutcome::UnknownOrder;
     assert_problem(404, "NOT_FOUND", call(cancel));
-    const Call with_body{HttpMethod::Post, "/api/orders/o1/cancel", R"({"why":1})",
-                         {{"X-User-Id", "u"}, {"Content-Type", kJson}}, {}};
+    const Call with_body{HttpMethod::Post,
+                         "/api/orders/o1/cancel",
+                         R"({"why":1})",
+                         {{"X-User-Id", "u"}, {"Content-Type", kJson}},
+                         {}};
     assert_problem(400, "MALFORMED", call(with_body));
   }
 
@@ -255,7 +276,8 @@ class OrderApiTest : public CppUnit::TestFixture {
     start();
     for (const auto& [outcome, status, code] :
          {Row{PayOutcome::Paid, 200, "PAID"}, Row{PayOutcome::Repeated, 200, "REPEATED"},
-          Row{PayOutcome::RefundRequired, 200, "REFUND_REQUIRED"}, Row{PayOutcome::NotPayable, 409, "ORDER_NOT_PAYABLE"},
+          Row{PayOutcome::RefundRequired, 200, "REFUND_REQUIRED"},
+          Row{PayOutcome::NotPayable, 409, "ORDER_NOT_PAYABLE"},
           Row{PayOutcome::WrongAmount, 409, "WRONG_AMOUNT"}, Row{PayOutcome::NumberReused, 422, "KEY_REUSED"},
           Row{PayOutcome::UnknownOrder, 404, "NOT_FOUND"}}) {
       says = outcome;
@@ -265,8 +287,8 @@ class OrderApiTest : public CppUnit::TestFixture {
     }
     const auto payment = store_.paid()[0];
     CPPUNIT_ASSERT_EQUAL(std::string("bank/n1/o1/1999/EUR"),
-                         payment.provider + "/" + payment.payment_no.str() + "/" + payment.order_no.str() + "/" +
-                             std::to_string(payment.amount_minor) + "/" + payment.currency);
+                         payment.provider + "/" + payment.payment_no.str() + "/" + payment.order_no.str() +
+                             "/" + std::to_string(payment.amount_minor) + "/" + payment.currency);
     const auto taken = store_.paid().size();
     assert_problem(400, "MALFORMED", pay("19.99"));
     CPPUNIT_ASSERT_EQUAL(taken, store_.paid().size());
@@ -280,8 +302,9 @@ class OrderApiTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(wait_until([&] { return context_->health().state("stock_gate").empty(); }));
     const auto answer = call({HttpMethod::Get, "/api/products/p", "", {}, {}});
     CPPUNIT_ASSERT_EQUAL(
-        std::string(R"({"productId":"p","name":"A \"lamp\"","price":1999,"currency":"EUR",)"
-                    R"("startsAt":"2024-02-29T12:00:00.005Z","limitPerUser":2,"payWithinMs":900000,"freeUnits":7})"),
+        std::string(
+            R"({"productId":"p","name":"A \"lamp\"","price":1999,"currency":"EUR",)"
+            R"("startsAt":"2024-02-29T12:00:00.005Z","limitPerUser":2,"payWithinMs":900000,"freeUnits":7})"),
         answer.body);
     assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/products/q", "", {}, {}}));
     assert_problem(404, "NOT_FOUND", call({HttpMethod::Get, "/api/products/a b", "", {}, {}}));
@@ -304,8 +327,9 @@ class OrderApiTest : public CppUnit::TestFixture {
     // The whole way through route, lane and watcher.
     know_order();
     store_.on_moves = [](std::span<const OrderNo>, std::int64_t after) {
-      std::vector<OrderMove> moves{{1, OrderNo("o1"), {}, OrderStatus::Processing, "user", "", {}},
-                                   {4, OrderNo("o1"), OrderStatus::Processing, OrderStatus::Cancelled, "user", "USER", {}}};
+      std::vector<OrderMove> moves{
+          {1, OrderNo("o1"), {}, OrderStatus::Processing, "user", "", {}},
+          {4, OrderNo("o1"), OrderStatus::Processing, OrderStatus::Cancelled, "user", "USER", {}}};
       std::erase_if(moves, [&](const OrderMove& move) { return move.sequence <= after; });
       return moves;
     };
@@ -314,17 +338,22 @@ class OrderApiTest : public CppUnit::TestFixture {
         {HttpMethod::Get, "/api/orders/o1/events", "", {{"X-User-Id", "u"}, {"Last-Event-ID", "1"}}, {}});
     CPPUNIT_ASSERT_EQUAL(200, answer.response.status);
     CPPUNIT_ASSERT_EQUAL(std::size_t{1}, answer.events.size());
-    CPPUNIT_ASSERT_EQUAL(std::string(R"(4|move|{"orderNo":"o1","from":"PROCESSING","status":"CANCELLED","actor":"user",)"
-                                     R"("reason":"USER","at":"1970-01-01T00:00:00.000Z"})"),
-                         answer.events[0]);
+    CPPUNIT_ASSERT_EQUAL(
+        std::string(R"(4|move|{"orderNo":"o1","from":"PROCESSING","status":"CANCELLED","actor":"user",)"
+                    R"("reason":"USER","at":"1970-01-01T00:00:00.000Z"})"),
+        answer.events[0]);
   }
 
   void a_bad_last_event_id_gets_400() {
     // Resuming at a guess would lose or repeat events.
     start();
     for (const auto* bad : {"x", "-1", "1x", "", "99999999999999999999"}) {
-      assert_problem(400, "MALFORMED", call({HttpMethod::Get, "/api/orders/o1/events", "",
-                                             {{"X-User-Id", "u"}, {"Last-Event-ID", bad}}, {}}));
+      assert_problem(400, "MALFORMED",
+                     call({HttpMethod::Get,
+                           "/api/orders/o1/events",
+                           "",
+                           {{"X-User-Id", "u"}, {"Last-Event-ID", bad}},
+                           {}}));
     }
   }
 
@@ -345,8 +374,10 @@ class OrderApiTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(wait_until([&] {
       const auto sink = std::make_shared<Sink>();
       post(sink);
-      if (sink->answered()) refused = sink->response();
-      else extra_.push_back(sink);
+      if (sink->answered())
+        refused = sink->response();
+      else
+        extra_.push_back(sink);
       return sink->answered();
     }));
     assert_problem(503, "BACKLOG", refused);
@@ -383,14 +414,17 @@ class OrderApiTest : public CppUnit::TestFixture {
     store_.on_find = [](std::span<const OrderNo>) -> Result<std::vector<std::optional<Order>>> {
       return Error{ErrorCode::Unavailable, "no database at 10.0.0.1"};
     };
-    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> { return Error{ErrorCode::Unavailable, "no database"}; };
+    store_.on_accept = [](const NewOrder&) -> Result<AcceptAnswer> {
+      return Error{ErrorCode::Unavailable, "no database"};
+    };
     start();
     CPPUNIT_ASSERT(wait_until([&] { return context_->health().state("order_store") == "no database"; }));
     const auto answer = call({HttpMethod::Get, "/api/orders/o1", "", {{"X-User-Id", "u"}}, {}});
     assert_problem(503, "DEPENDENCY_DOWN", answer);
     // Inner details are not the client's business.
     CPPUNIT_ASSERT(answer.body.find("10.0.0.1") == std::string::npos);
-    CPPUNIT_ASSERT(context_->logger().contains("warn intake_request_failed code=unavailable error=no database at 10.0.0.1"));
+    CPPUNIT_ASSERT(context_->logger().contains(
+        "warn intake_request_failed code=unavailable error=no database at 10.0.0.1"));
     assert_problem(503, "DEPENDENCY_DOWN", order(kOrder));
   }
 
@@ -508,11 +542,13 @@ class OrderApiTest : public CppUnit::TestFixture {
   }
 
   HttpResponse order(const std::string& body, Milliseconds limit = std::chrono::seconds(10)) {
-    return call({HttpMethod::Post, "/api/orders", body, {{"X-User-Id", "u"}, {"Content-Type", kJson}}, {}}, limit);
+    return call({HttpMethod::Post, "/api/orders", body, {{"X-User-Id", "u"}, {"Content-Type", kJson}}, {}},
+                limit);
   }
 
   HttpResponse pay(const std::string& amount) {
-    const auto body = R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"EUR","amount":)" + amount + "}";
+    const auto body =
+        R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"EUR","amount":)" + amount + "}";
     return call({HttpMethod::Post, "/api/payments/callback", body, {{"Content-Type", kJson}}, {}});
   }
 
@@ -521,8 +557,16 @@ class OrderApiTest : public CppUnit::TestFixture {
       std::vector<std::optional<Order>> found(numbers.size());
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (numbers[i].str() != "o1") continue;
-        found[i] = Order{OrderNo("o1"), UserId("u"), RequestId("r1"), OrderStatus::WaitingPay, "", 3998, "EUR",
-                         {{Sku("p"), 2, 1999}}, kLeapDay, kLeapDay + Milliseconds(1'000),
+        found[i] = Order{OrderNo("o1"),
+                         UserId("u"),
+                         RequestId("r1"),
+                         OrderStatus::WaitingPay,
+                         "",
+                         3998,
+                         "EUR",
+                         {{Sku("p"), 2, 1999}},
+                         kLeapDay,
+                         kLeapDay + Milliseconds(1'000),
                          kLeapDay + Milliseconds(901'000)};
       }
       return found;

@@ -97,14 +97,14 @@ Result<OrderRequest> parse_order(std::string_view body) {
   lines = merged(std::move(lines).value());
   if (!lines) return lines.error();
   auto hash = hash_of(*lines);
-  return OrderRequest{orders::RequestId(std::move(request).value()), std::move(lines).value(), std::move(hash)};
+  return OrderRequest{orders::RequestId(std::move(request).value()), std::move(lines).value(),
+                      std::move(hash)};
 }
 
 Result<orders::Payment> parse_payment(std::string_view body) {
   const auto value = json::parse(body);
   if (!value) return value.error();
-  const auto fields =
-      Fields::of(*value, {}, {"provider", "paymentNo", "orderNo", "amount", "currency"});
+  const auto fields = Fields::of(*value, {}, {"provider", "paymentNo", "orderNo", "amount", "currency"});
   if (!fields) return fields.error();
   auto provider = fields->id("provider");
   if (!provider) return provider.error();

@@ -1,5 +1,5 @@
-#include "order_intake/fields.hpp"
 #include "order_intake/order_request.hpp"
+#include "order_intake/fields.hpp"
 
 #include <cppunit/extensions/HelperMacros.h>
 
@@ -18,7 +18,9 @@ std::string refusal(const std::string& body) {
   return order ? std::string() : order.error().message;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 class OrderRequestTest : public CppUnit::TestFixture {
   CPPUNIT_TEST_SUITE(OrderRequestTest);
@@ -84,8 +86,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
 
   void a_product_number_keeps_every_digit() {
     // Beyond 2^53 a double would silently name another product.
-    for (const auto* number : {"9007199254740993", "9223372036854775807", "9223372036854775808",
-                               "18446744073709551615", "0"}) {
+    for (const auto* number :
+         {"9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551615", "0"}) {
       const auto order =
           parse_order(R"({"requestId":"r","quantity":1,"productId":)" + std::string(number) + "}");
       CPPUNIT_ASSERT_MESSAGE(number, order.ok());
@@ -95,8 +97,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
 
   void every_bad_quantity_is_refused_by_the_name_of_its_field() {
     // Nothing that is not a plain whole number in range may pass for a quantity.
-    for (const auto* bad : {"-5", "0", "1.5", "1e3", "1.0", "\"1\"", "\"1e3\"", "\"0x10\"", "true", "null", "[]",
-                            "{}", "1000001", "2147483648", "9007199254740993", "9223372036854775808"}) {
+    for (const auto* bad : {"-5", "0", "1.5", "1e3", "1.0", "\"1\"", "\"1e3\"", "\"0x10\"", "true", "null",
+                            "[]", "{}", "1000001", "2147483648", "9007199254740993", "9223372036854775808"}) {
       const auto message = refusal(order_with(R"("productId":"b","quantity":)" + std::string(bad)));
       CPPUNIT_ASSERT_MESSAGE(bad + (": " + message), contains(message, "items[1].quantity: found "));
       CPPUNIT_ASSERT_MESSAGE(bad, contains(message, "allowed a whole number from 1 to 1000000"));
@@ -120,7 +122,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
       CPPUNIT_ASSERT_MESSAGE(bad, refusal("{\"productId\":\"p\",\"quantity\":1,\"requestId\":" + bad + "}")
                                       .starts_with("requestId: found "));
     }
-    CPPUNIT_ASSERT(refusal(R"({"productId":"p","quantity":1,"requestId":7})").starts_with("requestId: found 7,"));
+    CPPUNIT_ASSERT(
+        refusal(R"({"productId":"p","quantity":1,"requestId":7})").starts_with("requestId: found 7,"));
     CPPUNIT_ASSERT(refusal(R"({"productId":"p","quantity":1})").starts_with("requestId: found nothing"));
   }
 
@@ -128,10 +131,12 @@ class OrderRequestTest : public CppUnit::TestFixture {
     // A misspelt field that is silently ignored orders something else than was meant.
     const auto top = refusal(R"({"requestid":"r","productId":"p","quantity":1})");
     CPPUNIT_ASSERT_EQUAL(
-        std::string("the body: found the unknown field \"requestid\", the nearest allowed is \"requestId\""), top);
+        std::string("the body: found the unknown field \"requestid\", the nearest allowed is \"requestId\""),
+        top);
     const auto item = refusal(order_with(R"("productId":"b","quantiy":1)"));
     CPPUNIT_ASSERT_EQUAL(
-        std::string("items[1]: found the unknown field \"quantiy\", the nearest allowed is \"quantity\""), item);
+        std::string("items[1]: found the unknown field \"quantiy\", the nearest allowed is \"quantity\""),
+        item);
     const auto both = refusal(R"({"requestId":"r","items":[],"quantity":1})");
     CPPUNIT_ASSERT(both.starts_with("quantity: found beside items"));
     CPPUNIT_ASSERT(contains(refusal(R"({"requestId":"r","price":1})"), "unknown field \"price\""));
@@ -143,7 +148,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT(contains(refusal("5"), "the body: found 5, allowed an object"));
     CPPUNIT_ASSERT(contains(refusal(R"({"requestId":"r","items":{}})"), "items: found an object"));
     CPPUNIT_ASSERT(contains(refusal(R"({"requestId":"r","items":[]})"), "items: found 0 elements"));
-    CPPUNIT_ASSERT(contains(refusal(R"({"requestId":"r","items":[7]})"), "items[0]: found 7, allowed an object"));
+    CPPUNIT_ASSERT(
+        contains(refusal(R"({"requestId":"r","items":[7]})"), "items[0]: found 7, allowed an object"));
     for (const auto* broken : {"", " ", "{", "nope", "{\"requestId\":\"r\"}x", "{'a':1}", "\xff\xfe"}) {
       CPPUNIT_ASSERT_MESSAGE(broken, !refusal(broken).empty());
     }
@@ -151,7 +157,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
 
   void hostile_json_is_refused_and_not_repeated() {
     // What other parsers let through must not slip past, nor land raw in answers and logs.
-    CPPUNIT_ASSERT(contains(refusal(R"({"requestId":"r","requestId":"s","productId":"p","quantity":1})"), "twice"));
+    CPPUNIT_ASSERT(
+        contains(refusal(R"({"requestId":"r","requestId":"s","productId":"p","quantity":1})"), "twice"));
     CPPUNIT_ASSERT(!refusal("{\"requestId\\u0000x\":\"r\",\"productId\":\"p\",\"quantity\":1}").empty());
     std::string deep(100, '[');
     CPPUNIT_ASSERT(!refusal("{\"requestId\":" + deep + std::string(100, ']') + "}").empty());
@@ -183,7 +190,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
   void a_payment_is_read_strictly() {
     // Money must never be read from something that only looks like a number.
     const auto with_amount = [](const std::string& amount) {
-      return R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"EUR","amount":)" + amount + "}";
+      return R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"EUR","amount":)" + amount +
+             "}";
     };
     const auto payment = parse_payment(with_amount("1999"));
     CPPUNIT_ASSERT(payment.ok());
@@ -194,8 +202,8 @@ class OrderRequestTest : public CppUnit::TestFixture {
       const auto refused = parse_payment(with_amount(bad));
       CPPUNIT_ASSERT_MESSAGE(bad, !refused.ok() && refused.error().message.starts_with("amount: found "));
     }
-    const auto currency = parse_payment(
-        R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"eur","amount":1})");
+    const auto currency =
+        parse_payment(R"({"provider":"bank","paymentNo":"n1","orderNo":"o1","currency":"eur","amount":1})");
     CPPUNIT_ASSERT(!currency.ok() && currency.error().message.starts_with("currency: found \"eur\""));
     CPPUNIT_ASSERT(!parse_payment(R"({"provider":"bank"})").ok());
   }

@@ -73,8 +73,10 @@ Result<void> OrderWatcher::begin(std::span<WatchRequest> requests) {
 
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto& order = (*orders)[i];
-    if (may_see(requests[i], order)) begin_one(requests[i], *order, moves);
-    else requests[i].reply->send(not_found("there is no such order"));
+    if (may_see(requests[i], order))
+      begin_one(requests[i], *order, moves);
+    else
+      requests[i].reply->send(not_found("there is no such order"));
   }
   return {};
 }
@@ -160,7 +162,8 @@ void OrderWatcher::adopt_arrived() {
 }
 
 void OrderWatcher::drop_ended() {
-  const auto ended = std::partition(watches_.begin(), watches_.end(), [](const Watch& w) { return !w.ended; });
+  const auto ended =
+      std::partition(watches_.begin(), watches_.end(), [](const Watch& w) { return !w.ended; });
   for (auto watch = ended; watch != watches_.end(); ++watch) watch->stream->close();
   watched_ -= static_cast<std::size_t>(watches_.end() - ended);
   watches_.erase(ended, watches_.end());

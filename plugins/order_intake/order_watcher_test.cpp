@@ -105,7 +105,8 @@ class OrderWatcherTest : public CppUnit::TestFixture {
       for (const auto& number : numbers) found.push_back(find(number));
       return found;
     };
-    store_.on_moves = [this](std::span<const OrderNo> numbers, std::int64_t after) -> Result<std::vector<OrderMove>> {
+    store_.on_moves = [this](std::span<const OrderNo> numbers,
+                             std::int64_t after) -> Result<std::vector<OrderMove>> {
       ++queries_;
       widest_query_ = std::max(widest_query_.load(), numbers.size());
       if (away_) return Error{ErrorCode::Unavailable, "away"};
@@ -115,7 +116,8 @@ class OrderWatcherTest : public CppUnit::TestFixture {
       for (const auto& move : moves_) {
         if (wanted.contains(move.order_no) && move.sequence > after) found.push_back(move);
       }
-      std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+      std::sort(found.begin(), found.end(),
+                [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
       return found;
     };
   }
@@ -306,7 +308,8 @@ class OrderWatcherTest : public CppUnit::TestFixture {
   static std::shared_ptr<Client> watch(OrderWatcher& watcher, const std::string& order, std::int64_t last = 0,
                                        const std::string& user = "u") {
     const auto client = std::make_shared<Client>();
-    WatchRequest request{OrderNo(order), UserId(user), last, std::make_shared<PendingReply>(HttpReply(client))};
+    WatchRequest request{OrderNo(order), UserId(user), last,
+                         std::make_shared<PendingReply>(HttpReply(client))};
     CPPUNIT_ASSERT(watcher.begin({&request, 1}).ok());
     return client;
   }

@@ -44,7 +44,8 @@ class OrderIntake : public Plugin {
     settings_ = settings_from(context.config());
     const auto mode = context.config().text("auth.mode");
     if (mode == "header") return {};
-    return Error{ErrorCode::InvalidArgument, "order_intake: auth.mode is \"" + mode + "\", allowed is \"header\""};
+    return Error{ErrorCode::InvalidArgument,
+                 "order_intake: auth.mode is \"" + mode + "\", allowed is \"header\""};
   }
 
   Result<void> start() override {

@@ -81,7 +81,8 @@ class PluginTest : public CppUnit::TestFixture {
     plugin_->context().config().set("auth.mode", "jwt");
     const auto configured = plugin_->configure();
     CPPUNIT_ASSERT(!configured.ok());
-    CPPUNIT_ASSERT(configured.error().message.find("auth.mode is \"jwt\", allowed is \"header\"") != std::string::npos);
+    CPPUNIT_ASSERT(configured.error().message.find("auth.mode is \"jwt\", allowed is \"header\"") !=
+                   std::string::npos);
   }
 
   void a_missing_description_refuses_the_start() {
