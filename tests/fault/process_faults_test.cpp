@@ -42,6 +42,8 @@ class ProcessFaultsTest : public CppUnit::TestFixture {
   CPPUNIT_TEST(a_backlog_is_drained_after_a_restart_with_flat_memory);
   CPPUNIT_TEST(poison_is_parked_with_its_reason_and_the_others_flow);
   CPPUNIT_TEST(an_unsendable_row_ends_dead_and_the_others_go_at_their_speed);
+  CPPUNIT_TEST(a_parked_message_is_replayed_once_and_never_after_its_effect);
+  CPPUNIT_TEST(overload_is_shed_while_the_others_are_served_as_before);
   CPPUNIT_TEST_SUITE_END();
 
   // A process frozen inside of a transaction holds up everybody at the same file, which is another story.
@@ -103,7 +105,7 @@ class ProcessFaultsTest : public CppUnit::TestFixture {
     const Shop shop("p,3,600");
     const load::OrderRequest wish{"u", "r", "p", 1};
     int status = 0;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 100; ++i) {
       auto server = shop.launch("intake.after_reserve=kill@1");
       server->wait_ready();
       order_once(shop.buyers_door(), wish, status);
@@ -219,7 +221,111 @@ class ProcessFaultsTest : public CppUnit::TestFixture {
     server->terminate();
   }
 
+  void a_parked_message_is_replayed_once_and_never_after_its_effect() {
+    // People click twice, and replay what has sorted itself out meanwhile.
+    const Shop shop("p,5,600");
+    const auto server = shop.open();
+    int status = 0;
+    const auto order = order_once(shop.buyers_door(), {"u", "r", "p", 1}, status);
+    CPPUNIT_ASSERT_EQUAL(202, status);
+    CPPUNIT_ASSERT(wait_until([&] { return Audit(shop).orders("WAITING_PAY") == 1; }, kLimit));
+    server->terminate();
+    const auto handled = order.order_no + ":order.created";
+    park(shop, handled);
+    park(shop, "nobody:order.created");
+
+    const std::string queue = "penstock.order.lock";
+    shop.run({"dead", "replay", queue, "nobody:order.created"});
+    shop.run({"dead", "replay", queue, "nobody:order.created"}, kRefused);
+    shop.run({"dead", "replay", queue, handled}, kRefused);
+    const auto left = shop.run({"dead", "list", queue});
+    CPPUNIT_ASSERT_MESSAGE(left, left.find(handled) != std::string::npos);
+    CPPUNIT_ASSERT_MESSAGE(left, left.find("nobody") == std::string::npos);
+    shop.run({"dead", "drop", queue, handled, "--yes"});
+    shop.run({"dead", "drop", queue, handled, "--yes"}, kRefused);
+    CPPUNIT_ASSERT_EQUAL(std::int64_t(1), Audit(shop).of_product("p", "locked"));
+  }
+
+  void overload_is_shed_while_the_others_are_served_as_before() {
+    // Far more than can be done: who is turned away hears so at once, nobody waits for nothing, memory
+    // stays flat, and what is accepted goes on being handled at its usual speed.
+    Shop shop("p,100000000,3600");
+    shop.set("order_intake.accept_max_queue", "200");
+    shop.set("order_intake.max_backlog", "5000");
+    const auto server = shop.open();
+    const auto usual = rush(shop, *server, 50, std::chrono::seconds(4));
+    const long memory_before = server->memory_kb("VmRSS");
+    const auto orders_before = Audit(shop).all_orders();
+
+    const auto crowded = rush(shop, *server, 2'000, std::chrono::seconds(20));
+    const long growth_kb = server->memory_kb("VmRSS") - memory_before;
+    const auto recovered = [&] {
+      int status = 0;
+      order_once(shop.buyers_door(), {"after", "r", "p", 1}, status);
+      return status == 202;
+    };
+    CPPUNIT_ASSERT(wait_until(recovered, std::chrono::seconds(10)));
+
+    std::cerr << " [handled per second: " << usual.handled_per_second << " as usual, " << crowded.handled_per_second
+              << " crowded, " << crowded.shed << " shed; memory grew by " << growth_kb << " kB] ";
+    CPPUNIT_ASSERT(crowded.shed > crowded.accepted);
+    CPPUNIT_ASSERT_EQUAL(std::uint64_t(0), crowded.neither);
+    CPPUNIT_ASSERT(crowded.handled_per_second > usual.handled_per_second / 2);
+    // A kilobyte for each order that now holds stock at the gate, and as much as the caches may take.
+    const auto orders = Audit(shop).all_orders() - orders_before;
+    CPPUNIT_ASSERT(growth_kb < orders + 48 * 1024);
+    CPPUNIT_ASSERT(wait_until([&] { return Audit(shop).orders("PROCESSING") == 0; }, kLimit));
+    CPPUNIT_ASSERT(Audit(shop).gate_was_checked());
+    server->terminate();
+  }
+
  private:
+  static constexpr int kRefused = 1;  // the command's answer is no
+
+  struct Rush {
+    double handled_per_second = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t shed = 0;
+    std::uint64_t neither = 0;
+  };
+
+  // So many connections, each ordering again as soon as it has its answer.
+  static Rush rush(const Shop& shop, const Server& server, std::size_t connections, std::chrono::seconds duration) {
+    static int next = 0;
+    load::ClosedLoopSettings settings;
+    settings.target = shop.buyers_door();
+    settings.connections = connections;
+    settings.duration = duration;
+    std::vector<std::string> of_connection(connections);
+    double handled[2] = {0, 0};
+    const auto result = load::run_closed_loop(
+        settings,
+        [&](std::size_t connection) -> const std::string& {
+          const auto number = std::to_string(next++);
+          return of_connection[connection] = load::order_request({"u" + number, "r" + number, "p", 1});
+        },
+        [&](bool over) {
+          handled[over ? 1 : 0] = server.metric("penstock_consumed_total{consumer=\"lock\",outcome=\"done\"}");
+        });
+    Rush rush{(handled[1] - handled[0]) / result.seconds, result.answers(202), result.answers(503), 0};
+    for (const auto& [status, count] : result.by_status) {
+      if (status != 202 && status != 503) rush.neither += count;
+    }
+    return rush;
+  }
+
+  // As if the transport had given up on a delivery of this event.
+  static void park(const Shop& shop, const std::string& id) {
+    auto session = database_of(shop, 10'000);
+    std::string message = id;
+    session << "INSERT INTO transport_message (queue_id, message_id, routing_key, body, trace, state, attempts, suspect,"
+               " visible_at, reason, published_at, parked_at)"
+               " SELECT queue_id, ?, 'order.created', '{}', '', 'DEAD', 30, 0, t, 'parked by hand', t, t"
+               " FROM transport_queue, (SELECT strftime('%Y-%m-%d %H:%M:%f', 'now') AS t)"
+               " WHERE name = 'penstock.order.lock'",
+        use(message), now;
+  }
+
   static void fill_outbox(const Shop& shop, int rows) {
     const auto server = shop.open();
     int next = 0;
