@@ -1,7 +1,7 @@
 // How to open a database.
 #pragma once
 
-#include "penstock/clock.hpp"
+#include "penstock/context.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -17,5 +17,9 @@ struct Settings {
   Milliseconds busy_wait{3'000};     // for a lock that another process holds
   int max_reruns = 3;                // of a unit of work that met a lock or lost a race
 };
+
+// From a plugin's configuration keys path (relative to data.dir), readers, session_wait_ms, busy_wait_ms
+// and max_reruns. The dialect is the plugin's to set.
+Settings settings_from(Context& context);
 
 }  // namespace penstock::sql

@@ -8,8 +8,7 @@ namespace penstock::order_store_sql {
 
 class SqlSchemaAdmin : public orders::SchemaAdmin {
  public:
-  SqlSchemaAdmin(sql::Database& database, std::filesystem::path folder)
-      : migrator_(database, std::move(folder)) {}
+  explicit SqlSchemaAdmin(sql::Migrator& migrator) : migrator_(migrator) {}
   Result<orders::SchemaStatus> status() override { return told(migrator_.status()); }
   Result<orders::SchemaStatus> migrate() override { return told(migrator_.migrate()); }
 
@@ -19,7 +18,7 @@ class SqlSchemaAdmin : public orders::SchemaAdmin {
     return orders::SchemaStatus{status->current, status->target, std::move(status->pending)};
   }
 
-  sql::Migrator migrator_;
+  sql::Migrator& migrator_;
 };
 
 }  // namespace penstock::order_store_sql

@@ -2,10 +2,10 @@
 //
 //   order_store_bench [FOLDER]    writes its database below FOLDER (default: the temporary folder)
 #include "order_store_sql/sql_order_store.hpp"
-#include "order_store_sql/sql_schema_admin.hpp"
 #include "order_store_sql/sql_stock_books.hpp"
 #include "penstock/orders/events.hpp"
 #include "penstock/testkit/fake_context.hpp"
+#include "sql/migrator.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ void measure(const char* what, int total, int batch, const std::function<void(in
 int run(const std::filesystem::path& folder) {
   testkit::SeededRandom random(1);
   const auto database = sql::Database::open({.path = folder / "bench.db"}).value();
-  SqlSchemaAdmin schema(*database, PENSTOCK_SCHEMA_DIR);
+  sql::Migrator schema(*database, PENSTOCK_SCHEMA_DIR);
   if (const auto status = schema.migrate(); !status.ok()) {
     std::fprintf(stderr, "%s\n", status.error().message.c_str());
     return 1;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "order_store_sql/sql_order_store.hpp"
-#include "order_store_sql/sql_schema_admin.hpp"
 #include "order_store_sql/sql_stock_books.hpp"
 #include "penstock/testkit/fake_context.hpp"
 #include "penstock/testkit/temp_dir.hpp"
+#include "sql/migrator.hpp"
 
 #include <stdexcept>
 
@@ -17,7 +17,7 @@ struct OpenStore {
       : database(sql::Database::open({.path = path, .session_wait = std::chrono::minutes(1)}).value()),
         store(*database, random),
         books(*database) {
-    SqlSchemaAdmin schema(*database, PENSTOCK_SCHEMA_DIR);
+    sql::Migrator schema(*database, PENSTOCK_SCHEMA_DIR);
     if (const auto made = schema.migrate(); !made.ok()) throw std::runtime_error(made.error().message);
   }
 
