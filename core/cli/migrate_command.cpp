@@ -28,7 +28,24 @@ void print(const Invocation& invocation, const SchemaStatus& before, int now) {
   invocation.out << "the schema is at step " << now << " of " << before.target << '\n';
 }
 
-int migrate(const Invocation& invocation) {
+// A store that migrates as it starts would leave nothing to plan, and would apply what was only to be shown.
+Result<Invocation> without_auto_migration(const Invocation& invocation, const host::Deployment& deployment) {
+  const auto providers = deployment.providing({SchemaAdmin::kServiceName});
+  if (!providers) return providers.error();
+  auto quiet = invocation;
+  for (const auto& plugin : *providers) {
+    const auto key = plugin.name() + ".auto_migrate";
+    if (deployment.config.find(key)) quiet.sources.overrides.push_back(key + "=false");
+  }
+  return quiet;
+}
+
+int migrate(const Invocation& asked) {
+  const auto checked = host::check_deployment(asked.sources, asked.installation);
+  if (!checked.deployment) return report(asked, checked.problems);
+  const auto quiet = without_auto_migration(asked, *checked.deployment);
+  if (!quiet) return report(asked, quiet.error());
+  const auto& invocation = *quiet;
   return with_plugins(invocation, {SchemaAdmin::kServiceName}, [&](host::Host& host) -> int {
     auto& schema = host.service<SchemaAdmin>();
     const auto before = schema.status();

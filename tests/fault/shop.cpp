@@ -137,7 +137,7 @@ std::unique_ptr<Server> Shop::launch_beside(const std::string& plugins) const {
 
 std::string Shop::run(const std::vector<std::string>& words, int expected_status) const {
   const testkit::TempDir output;
-  loader_test::Process process(command(words, public_port_, operator_port_), output.path(), {"PENSTOCK_FAILPOINTS="});
+  testkit::Process process(command(words, public_port_, operator_port_), output.path(), {"PENSTOCK_FAILPOINTS="});
   const int status = process.wait(kLimit);
   CPPUNIT_ASSERT_EQUAL_MESSAGE(process.out() + process.err(), expected_status, status);
   return process.out();

@@ -3,7 +3,7 @@
 // buyers find it again.
 #pragma once
 
-#include "loader/process.hpp"
+#include "penstock/testkit/process.hpp"
 #include "load/http_loop.hpp"
 
 #include "penstock/testkit/temp_dir.hpp"
@@ -46,7 +46,7 @@ class Server {
 
  private:
   testkit::TempDir folder_;
-  loader_test::Process process_;
+  testkit::Process process_;
   const std::uint16_t operator_port_;
 };
 

@@ -82,11 +82,11 @@ void Bench::configure(const std::string& settings) {
                                   "\nhttp.public.port = 0\nhttp.operator.port = 0\n" + settings);
 }
 
-std::unique_ptr<Process> Bench::start(std::vector<std::string> words,
+std::unique_ptr<testkit::Process> Bench::start(std::vector<std::string> words,
                                       const std::vector<std::string>& environment) const {
   words.insert(words.begin(), PENSTOCK_PROGRAM);
   words.insert(words.end(), {"-c", configuration().string()});
-  return std::make_unique<Process>(words, root(), environment);
+  return std::make_unique<testkit::Process>(words, root(), environment);
 }
 
 std::string Bench::run(const std::vector<std::string>& words, int expected_status) const {

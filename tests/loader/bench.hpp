@@ -1,7 +1,7 @@
 // Bench: a folder with plugins and a configuration of the test's own, and the real program run on it.
 #pragma once
 
-#include "process.hpp"
+#include "penstock/testkit/process.hpp"
 
 #include "penstock/testkit/temp_dir.hpp"
 
@@ -30,7 +30,7 @@ class Bench {
   void configure(const std::string& settings);
   std::filesystem::path configuration() const { return root() / "test.properties"; }
 
-  std::unique_ptr<Process> start(std::vector<std::string> words,
+  std::unique_ptr<testkit::Process> start(std::vector<std::string> words,
                                  const std::vector<std::string>& environment = {}) const;
   // Runs to the end; the exit status is asserted. Returns standard error.
   std::string run(const std::vector<std::string>& words, int expected_status) const;

@@ -310,7 +310,7 @@ class ServeTest : public CppUnit::TestFixture {
   }
 
   Bench bench_;
-  std::unique_ptr<Process> process_;
+  std::unique_ptr<testkit::Process> process_;
   std::uint16_t public_port_ = 0;
   std::uint16_t operator_port_ = 0;
 };

@@ -62,7 +62,7 @@ Service::Service(const std::string& stock) {
 
 void Service::start() {
   process_ =
-      std::make_unique<loader_test::Process>(command({"serve"}), folder_.path(), std::vector<std::string>{});
+      std::make_unique<testkit::Process>(command({"serve"}), folder_.path(), std::vector<std::string>{});
   read_ports();
   const bool ready = wait_until([this] { return call_operator("/health/ready").status == 200; }, kLimit);
   CPPUNIT_ASSERT_MESSAGE(process_->err(), ready);
@@ -97,7 +97,7 @@ std::vector<std::string> Service::command(std::vector<std::string> words) const 
 
 std::string Service::run(std::vector<std::string> words, int expected_status) const {
   const testkit::TempDir output;
-  loader_test::Process process(command(std::move(words)), output.path(), {});
+  testkit::Process process(command(std::move(words)), output.path(), {});
   const int status = process.wait(kLimit);
   CPPUNIT_ASSERT_EQUAL_MESSAGE(process.out() + process.err(), expected_status, status);
   return process.out();

@@ -2,7 +2,7 @@
 // a database and ports of the test's own, spoken to over HTTP.
 #pragma once
 
-#include "loader/process.hpp"
+#include "penstock/testkit/process.hpp"
 
 #include "penstock/testkit/temp_dir.hpp"
 
@@ -60,7 +60,7 @@ class Service {
   void read_ports();
 
   testkit::TempDir folder_;
-  std::unique_ptr<loader_test::Process> process_;
+  std::unique_ptr<testkit::Process> process_;
   std::uint16_t public_port_ = 0;
   std::uint16_t operator_port_ = 0;
 };

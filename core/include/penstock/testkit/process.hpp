@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock::loader_test {
+namespace penstock::testkit {
 
 class Process {
  public:
@@ -35,4 +35,4 @@ class Process {
   const std::filesystem::path err_;
 };
 
-}  // namespace penstock::loader_test
+}  // namespace penstock::testkit

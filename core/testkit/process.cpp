@@ -1,4 +1,4 @@
-#include "process.hpp"
+#include "penstock/testkit/process.hpp"
 
 #include "penstock/testkit/wait_until.hpp"
 
@@ -12,7 +12,7 @@
 
 #include <fstream>
 
-namespace penstock::loader_test {
+namespace penstock::testkit {
 namespace {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -75,4 +75,4 @@ std::string Process::err() const {
   return read(err_);
 }
 
-}  // namespace penstock::loader_test
+}  // namespace penstock::testkit
