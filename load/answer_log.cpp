@@ -39,14 +39,10 @@ std::string to_json(const LoggedAnswer& answer) {
 
 std::string_view to_string(Action action) {
   switch (action) {
-    case Action::Order:
-      return "order";
-    case Action::Pay:
-      return "pay";
-    case Action::Cancel:
-      return "cancel";
-    case Action::Final:
-      return "final";
+    case Action::Order: return "order";
+    case Action::Pay: return "pay";
+    case Action::Cancel: return "cancel";
+    case Action::Final: return "final";
   }
   return "";
 }

@@ -56,16 +56,11 @@ bool read_number(std::string_view text, Number& number) {
 
 std::string_view to_string(Failure failure) {
   switch (failure) {
-    case Failure::None:
-      return "";
-    case Failure::Refused:
-      return "refused";
-    case Failure::Lost:
-      return "lost";
-    case Failure::TimedOut:
-      return "timed_out";
-    case Failure::Malformed:
-      return "malformed";
+    case Failure::None: return "";
+    case Failure::Refused: return "refused";
+    case Failure::Lost: return "lost";
+    case Failure::TimedOut: return "timed_out";
+    case Failure::Malformed: return "malformed";
   }
   return "";
 }

@@ -35,7 +35,8 @@ Result<AuditReport> audit_once(orders::StockBooks& stock_books, const OperatorAd
     return report;
   }
   auto differences = compare(report.books, *gate);
-  report.books.differences.insert(report.books.differences.end(), std::make_move_iterator(differences.begin()),
+  report.books.differences.insert(report.books.differences.end(),
+                                  std::make_move_iterator(differences.begin()),
                                   std::make_move_iterator(differences.end()));
   report.gate = *gate;
   return report;
@@ -63,10 +64,17 @@ int run_audit(const Invocation& invocation) {
 }
 
 constexpr Command kCommands[] = {
-    {"audit", "", 0, 0, {}, "hold the books against the rows and the gate; exit 0 only if they balance",
-     "For every product: initial + adjusted = free + held + locked + sold, each counter against the sum of its\n"
+    {"audit",
+     "",
+     0,
+     0,
+     {},
+     "hold the books against the rows and the gate; exit 0 only if they balance",
+     "For every product: initial + adjusted = free + held + locked + sold, each counter against the sum of "
+     "its\n"
      "rows, each order against its events and locks. Where a server answers on the operator listener, the\n"
-     "gate's copy is compared too (a difference counts when it lasts over a second, since work is in flight).\n"
+     "gate's copy is compared too (a difference counts when it lasts over a second, since work is in "
+     "flight).\n"
      "The last line is `books balanced` or `books DO NOT balance: ...`. Reads only; safe while serving.\n"
      "Exit status: 0 balanced, 1 not balanced, 2 configuration, 3 the database is away.",
      &run_audit},
@@ -74,6 +82,8 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> audit_commands() { return kCommands; }
+std::span<const Command> audit_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

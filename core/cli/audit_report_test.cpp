@@ -43,7 +43,8 @@ class AuditReportTest : public CppUnit::TestFixture {
 
     report.books.differences.push_back({"locked_rows", "p", "the counter says 20, the rows say 19"});
     const auto bad = to_text(report);
-    CPPUNIT_ASSERT_MESSAGE(bad, bad.ends_with("\nbooks DO NOT balance: 1 difference, the first is locked_rows p\n"));
+    CPPUNIT_ASSERT_MESSAGE(
+        bad, bad.ends_with("\nbooks DO NOT balance: 1 difference, the first is locked_rows p\n"));
     CPPUNIT_ASSERT_MESSAGE(bad, bad.find("the counter says 20, the rows say 19") != std::string::npos);
   }
 
@@ -71,8 +72,10 @@ class AuditReportTest : public CppUnit::TestFixture {
 
   void a_gate_page_that_is_not_ours_is_refused() {
     // Another program on the operator port must not pass for an empty gate.
-    CPPUNIT_ASSERT_EQUAL(std::size_t{1}, parse_gate(R"({"skus":[{"productId":"p","free":1,"held":2}]})")->size());
-    for (const char* body : {"<html>", "{}", R"({"skus":[{"productId":"p","free":"1","held":2}]})", R"({"skus":[7]})"}) {
+    CPPUNIT_ASSERT_EQUAL(std::size_t{1},
+                         parse_gate(R"({"skus":[{"productId":"p","free":1,"held":2}]})")->size());
+    for (const char* body :
+         {"<html>", "{}", R"({"skus":[{"productId":"p","free":"1","held":2}]})", R"({"skus":[7]})"}) {
       CPPUNIT_ASSERT_MESSAGE(body, !parse_gate(body).ok());
     }
   }
@@ -80,8 +83,15 @@ class AuditReportTest : public CppUnit::TestFixture {
  private:
   static Books books() {
     Books books;
-    books.skus.push_back({.sku = Sku("p"), .initial = 101, .adjustments = -1, .available = 70, .held = 10,
-                          .locked = 20, .sold = 10, .locked_rows = 20, .sold_rows = 10});
+    books.skus.push_back({.sku = Sku("p"),
+                          .initial = 101,
+                          .adjustments = -1,
+                          .available = 70,
+                          .held = 10,
+                          .locked = 20,
+                          .sold = 10,
+                          .locked_rows = 20,
+                          .sold_rows = 10});
     books.orders[OrderStatus::Paid] = 7;
     return books;
   }

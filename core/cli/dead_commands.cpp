@@ -27,7 +27,8 @@ Result<QueueName> queue_from(const std::string& text) {
   if (std::find(known.begin(), known.end(), QueueName(text)) != known.end()) return QueueName(text);
   std::vector<std::string> names;
   for (const auto& queue : known) names.push_back(queue.str());
-  return Error{ErrorCode::InvalidArgument, "QUEUE: found " + host::quoted(text) + ", allowed " + host::joined(names)};
+  return Error{ErrorCode::InvalidArgument,
+               "QUEUE: found " + host::quoted(text) + ", allowed " + host::joined(names)};
 }
 
 Result<std::size_t> limit_from(const Invocation& invocation) {
@@ -45,8 +46,8 @@ Result<std::size_t> limit_from(const Invocation& invocation) {
 void print(const Invocation& invocation, const std::vector<DeadLetter>& letters) {
   if (!invocation.json) {
     for (const auto& letter : letters) {
-      invocation.out << letter.queue.str() << "  " << letter.id.str() << "  after " << letter.attempts << " attempts: "
-                     << host::quoted(letter.reason) << '\n';
+      invocation.out << letter.queue.str() << "  " << letter.id.str() << "  after " << letter.attempts
+                     << " attempts: " << host::quoted(letter.reason) << '\n';
     }
     invocation.out << letters.size() << " parked\n";
     return;
@@ -55,13 +56,20 @@ void print(const Invocation& invocation, const std::vector<DeadLetter>& letters)
   writer.begin_array();
   for (const auto& letter : letters) {
     writer.begin_object()
-        .key("queue").string(letter.queue.str())
-        .key("eventId").string(letter.id.str())
-        .key("type").string(letter.routing_key)
-        .key("attempts").integer(letter.attempts)
-        .key("reason").string(letter.reason)
-        .key("parkedAtMs").integer(letter.parked_at.time_since_epoch().count())
-        .key("body").string(letter.body)
+        .key("queue")
+        .string(letter.queue.str())
+        .key("eventId")
+        .string(letter.id.str())
+        .key("type")
+        .string(letter.routing_key)
+        .key("attempts")
+        .integer(letter.attempts)
+        .key("reason")
+        .string(letter.reason)
+        .key("parkedAtMs")
+        .integer(letter.parked_at.time_since_epoch().count())
+        .key("body")
+        .string(letter.body)
         .end_object();
   }
   invocation.out << writer.end_array().take() << '\n';
@@ -81,7 +89,8 @@ int list_dead(const Invocation& invocation) {
     for (const auto& queue : wanted) {
       auto letters = host.service<DeadLetters>().list(queue, *limit);
       if (!letters) return report(invocation, letters.error());
-      all.insert(all.end(), std::make_move_iterator(letters->begin()), std::make_move_iterator(letters->end()));
+      all.insert(all.end(), std::make_move_iterator(letters->begin()),
+                 std::make_move_iterator(letters->end()));
     }
     print(invocation, all);
     return host::kExitOk;
@@ -105,17 +114,21 @@ int replay_dead(const Invocation& invocation) {
   if (!queue) return report(invocation, queue.error());
   const EventId event(invocation.arguments[1]);
   return with_plugins(
-      invocation, {DeadLetters::kServiceName, StockBooks::kServiceName},
-      [&](host::Host& host) -> int {
-        if (const auto fresh = check_not_consumed(host, event); !fresh) return report(invocation, fresh.error());
+      invocation, {DeadLetters::kServiceName, StockBooks::kServiceName}, [&](host::Host& host) -> int {
+        if (const auto fresh = check_not_consumed(host, event); !fresh)
+          return report(invocation, fresh.error());
         const auto replayed = host.service<DeadLetters>().replay(*queue, event);
         if (!replayed) return report(invocation, replayed.error());
         if (*replayed == ReplayOutcome::NotDead) {
-          return report(invocation, Error{ErrorCode::NotFound, "event " + host::quoted(event.str()) + " is not parked in " +
-                                                                   queue->str() + ": unknown, dropped, or being replayed already"});
+          return report(
+              invocation,
+              Error{ErrorCode::NotFound, "event " + host::quoted(event.str()) + " is not parked in " +
+                                             queue->str() + ": unknown, dropped, or being replayed already"});
         }
-        if (invocation.json) invocation.out << "{\"replayed\":" << json::quote(event.str()) << "}\n";
-        else invocation.out << event.str() << " is back in " << queue->str() << '\n';
+        if (invocation.json)
+          invocation.out << "{\"replayed\":" << json::quote(event.str()) << "}\n";
+        else
+          invocation.out << event.str() << " is back in " << queue->str() << '\n';
         return host::kExitOk;
       });
 }
@@ -132,10 +145,13 @@ int drop_dead(const Invocation& invocation) {
     const auto dropped = host.service<DeadLetters>().drop(*queue, event);
     if (!dropped) return report(invocation, dropped.error());
     if (!*dropped) {
-      return report(invocation, Error{ErrorCode::NotFound, "event " + host::quoted(event.str()) + " is not parked in " + queue->str()});
+      return report(invocation, Error{ErrorCode::NotFound, "event " + host::quoted(event.str()) +
+                                                               " is not parked in " + queue->str()});
     }
-    if (invocation.json) invocation.out << "{\"dropped\":" << json::quote(event.str()) << "}\n";
-    else invocation.out << event.str() << " is gone from " << queue->str() << '\n';
+    if (invocation.json)
+      invocation.out << "{\"dropped\":" << json::quote(event.str()) << "}\n";
+    else
+      invocation.out << event.str() << " is gone from " << queue->str() << '\n';
     return host::kExitOk;
   });
 }
@@ -146,8 +162,14 @@ constexpr OptionSpec kDropOptions[] = {{"--yes", "", "confirm: a dropped message
 constexpr Command kCommands[] = {
     {"dead list", "[QUEUE]", 0, 1, kListOptions, "list parked messages and why they were parked",
      "Messages that could not be handled within their attempts, of one queue or of all.", &list_dead},
-    {"dead replay", "QUEUE EVENT", 2, 2, {}, "put a parked message back into its queue",
-     "Its attempts count from 1 again. Refused when the event had its effect already, and when it is not parked\n"
+    {"dead replay",
+     "QUEUE EVENT",
+     2,
+     2,
+     {},
+     "put a parked message back into its queue",
+     "Its attempts count from 1 again. Refused when the event had its effect already, and when it is not "
+     "parked\n"
      "(of two replays at once, one is refused). Exit status 1 when refused.",
      &replay_dead},
     {"dead drop", "QUEUE EVENT", 2, 2, kDropOptions, "delete a parked message for good",
@@ -156,6 +178,8 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> dead_commands() { return kCommands; }
+std::span<const Command> dead_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

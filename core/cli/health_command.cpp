@@ -1,7 +1,7 @@
 #include "cli/operator_client.hpp"
 
-#include <chrono>
 #include <charconv>
+#include <chrono>
 #include <ostream>
 #include <thread>
 
@@ -44,7 +44,8 @@ int run_health(const Invocation& invocation) {
   return answer->status == 200 ? host::kExitOk : host::kExitNo;
 }
 
-constexpr OptionSpec kOptions[] = {{"--wait", "SECONDS", "keep asking until it is ready, at most this long (default 0)"}};
+constexpr OptionSpec kOptions[] = {
+    {"--wait", "SECONDS", "keep asking until it is ready, at most this long (default 0)"}};
 
 constexpr Command kCommands[] = {
     {"health", "", 0, 0, kOptions, "ask a running server whether it is ready, and why not",
@@ -55,6 +56,8 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> health_commands() { return kCommands; }
+std::span<const Command> health_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

@@ -14,7 +14,13 @@ using orders::SchemaStatus;
 void print(const Invocation& invocation, const SchemaStatus& before, int now) {
   if (invocation.json) {
     json::Writer writer;
-    writer.begin_object().key("from").integer(before.current).key("to").integer(now).key("steps").begin_array();
+    writer.begin_object()
+        .key("from")
+        .integer(before.current)
+        .key("to")
+        .integer(now)
+        .key("steps")
+        .begin_array();
     for (const auto& step : before.pending) writer.string(step);
     invocation.out << writer.end_array().end_object().take() << '\n';
     return;
@@ -24,7 +30,8 @@ void print(const Invocation& invocation, const SchemaStatus& before, int now) {
     return;
   }
   const bool applied = now != before.current;
-  for (const auto& step : before.pending) invocation.out << (applied ? "applied " : "pending ") << step << '\n';
+  for (const auto& step : before.pending)
+    invocation.out << (applied ? "applied " : "pending ") << step << '\n';
   invocation.out << "the schema is at step " << now << " of " << before.target << '\n';
 }
 
@@ -65,13 +72,16 @@ constexpr OptionSpec kOptions[] = {{"--plan", "", "show the pending steps; apply
 
 constexpr Command kCommands[] = {
     {"migrate", "", 0, 0, kOptions, "bring the database's schema up to date",
-     "Applies the pending steps of share/penstock/schema in order, each in its own transaction; forward only.\n"
+     "Applies the pending steps of share/penstock/schema in order, each in its own transaction; forward "
+     "only.\n"
      "Refuses a database that is newer than this program.",
      &migrate},
 };
 
 }  // namespace
 
-std::span<const Command> migrate_commands() { return kCommands; }
+std::span<const Command> migrate_commands() {
+  return kCommands;
+}
 
 }  // namespace penstock::cli

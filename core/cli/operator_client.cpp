@@ -16,7 +16,8 @@ constexpr std::streamsize kMaxBody = 64 * 1024 * 1024;
 std::string read_body(std::istream& in) {
   std::string body;
   char chunk[16 * 1024];
-  while (static_cast<std::streamsize>(body.size()) < kMaxBody && (in.read(chunk, sizeof chunk), in.gcount() > 0)) {
+  while (static_cast<std::streamsize>(body.size()) < kMaxBody &&
+         (in.read(chunk, sizeof chunk), in.gcount() > 0)) {
     body.append(chunk, static_cast<std::size_t>(in.gcount()));
   }
   return body;
@@ -25,11 +26,15 @@ std::string read_body(std::istream& in) {
 }  // namespace
 
 OperatorAddress operator_address(const host::CheckedConfig& config) {
-  return {config.text("http.operator.host"), static_cast<std::uint16_t>(config.integer("http.operator.port"))};
+  return {config.text("http.operator.host"),
+          static_cast<std::uint16_t>(config.integer("http.operator.port"))};
 }
 
-Result<OperatorAnswer> ask_operator(const OperatorAddress& address, const std::string& path, Milliseconds limit) {
-  const auto describe = [&](const std::string& why) { return "operator listener " + address.text() + path + ": " + why; };
+Result<OperatorAnswer> ask_operator(const OperatorAddress& address, const std::string& path,
+                                    Milliseconds limit) {
+  const auto describe = [&](const std::string& why) {
+    return "operator listener " + address.text() + path + ": " + why;
+  };
   try {
     Poco::Net::HTTPClientSession session(address.host, address.port);
     session.setTimeout(Poco::Timespan(limit.count() * 1000));

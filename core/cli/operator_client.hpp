@@ -26,6 +26,7 @@ struct OperatorAnswer {
 OperatorAddress operator_address(const host::CheckedConfig& config);
 
 // Errors: Unavailable when nobody listens there, Timeout when no answer came in time.
-Result<OperatorAnswer> ask_operator(const OperatorAddress& address, const std::string& path, Milliseconds limit);
+Result<OperatorAnswer> ask_operator(const OperatorAddress& address, const std::string& path,
+                                    Milliseconds limit);
 
 }  // namespace penstock::cli

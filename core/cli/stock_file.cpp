@@ -150,7 +150,8 @@ class RowReader {
 
   void refuse(std::string_view column, const std::string& found, const std::string& allowed) {
     sound_ = false;
-    problems_.push_back({record_.line, std::string(column) + ": found " + host::quoted(found) + ", allowed " + allowed});
+    problems_.push_back(
+        {record_.line, std::string(column) + ": found " + host::quoted(found) + ", allowed " + allowed});
   }
 
   bool sound() const { return sound_; }
@@ -182,7 +183,8 @@ std::optional<StockRow> read_row(const std::map<std::string, std::size_t, std::l
   row.terms.ends_at = reader.optional_time("ends_at");
   row.terms.limit_per_user = reader.optional_integer("limit_per_user", 1, kMaxUnits);
   row.terms.max_per_order = reader.optional_integer("max_per_order", 1, orders::kMaxQuantity);
-  row.pay_within = std::chrono::seconds(reader.optional_integer("pay_within_seconds", 1, kMaxPaySeconds).value_or(600));
+  row.pay_within =
+      std::chrono::seconds(reader.optional_integer("pay_within_seconds", 1, kMaxPaySeconds).value_or(600));
   if (row.terms.starts_at && row.terms.ends_at && *row.terms.ends_at <= *row.terms.starts_at) {
     reader.refuse("ends_at", reader.text("ends_at"), "a time after starts_at");
   }
@@ -196,16 +198,18 @@ std::map<std::string, std::size_t, std::less<>> read_header(const Record& header
   for (std::size_t i = 0; i < header.fields.size(); ++i) {
     const auto& name = header.fields[i];
     if (!is_one_of(name, kRequiredColumns) && !is_one_of(name, kOptionalColumns)) {
-      problems.push_back({header.line, "unknown column " + host::quoted(name) +
-                                           "; allowed: product, name, warehouse, quantity, price_minor, currency, "
-                                           "starts_at, ends_at, limit_per_user, max_per_order, pay_within_seconds"});
+      problems.push_back(
+          {header.line, "unknown column " + host::quoted(name) +
+                            "; allowed: product, name, warehouse, quantity, price_minor, currency, "
+                            "starts_at, ends_at, limit_per_user, max_per_order, pay_within_seconds"});
     }
     if (!columns.emplace(name, i).second) {
       problems.push_back({header.line, "the column " + host::quoted(name) + " stands twice"});
     }
   }
   for (const auto name : kRequiredColumns) {
-    if (!columns.contains(name)) problems.push_back({header.line, "the column " + std::string(name) + " is missing"});
+    if (!columns.contains(name))
+      problems.push_back({header.line, "the column " + std::string(name) + " is missing"});
   }
   return columns;
 }
@@ -223,8 +227,8 @@ void check_agreement(const std::vector<StockRow>& rows, std::vector<StockRowProb
     const auto& first = *first_of.emplace(row.sku, &row).first->second;
     if (first.name != row.name || first.price_minor != row.price_minor || first.currency != row.currency ||
         first.terms != row.terms || first.pay_within != row.pay_within) {
-      problems.push_back({row.line, "product " + row.sku.str() + " differs from line " + std::to_string(first.line) +
-                                        " in more than warehouse and quantity"});
+      problems.push_back({row.line, "product " + row.sku.str() + " differs from line " +
+                                        std::to_string(first.line) + " in more than warehouse and quantity"});
     }
   }
 }
@@ -236,7 +240,8 @@ StockFile parse_stock_file(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets write a byte order mark
   const auto records = RecordReader(file.problems).read(text);
   if (records.empty()) {
-    if (file.problems.empty()) file.problems.push_back({1, "the file is empty; the first line names the columns"});
+    if (file.problems.empty())
+      file.problems.push_back({1, "the file is empty; the first line names the columns"});
     return file;
   }
   const auto columns = read_header(records.front(), file.problems);

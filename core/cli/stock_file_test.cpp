@@ -26,7 +26,8 @@ class StockFileTest : public CppUnit::TestFixture {
     const auto file = parse_stock_file(
         "product,name,warehouse,quantity,price_minor,currency,starts_at,ends_at,limit_per_user,max_per_order,"
         "pay_within_seconds\r\n"
-        "9007199254740993,\"Shoe, \"\"red\"\"\",W1,100,1999,EUR,2026-12-01T10:00:00Z,2026-12-01T12:00:00Z,2,1,30\r\n");
+        "9007199254740993,\"Shoe, "
+        "\"\"red\"\"\",W1,100,1999,EUR,2026-12-01T10:00:00Z,2026-12-01T12:00:00Z,2,1,30\r\n");
     CPPUNIT_ASSERT(file.problems.empty());
     const auto& row = file.rows.at(0);
     CPPUNIT_ASSERT_EQUAL(std::string("9007199254740993"), row.sku.str());
@@ -34,7 +35,8 @@ class StockFileTest : public CppUnit::TestFixture {
     CPPUNIT_ASSERT_EQUAL(std::string("W1"), row.warehouse.str());
     CPPUNIT_ASSERT_EQUAL(std::int64_t{100}, row.quantity);
     CPPUNIT_ASSERT_EQUAL(std::int64_t{1999}, row.price_minor);
-    CPPUNIT_ASSERT_EQUAL(std::int64_t{1796119200000}, static_cast<std::int64_t>(row.terms.starts_at->time_since_epoch().count()));
+    CPPUNIT_ASSERT_EQUAL(std::int64_t{1796119200000},
+                         static_cast<std::int64_t>(row.terms.starts_at->time_since_epoch().count()));
     CPPUNIT_ASSERT(*row.terms.ends_at - *row.terms.starts_at == std::chrono::hours(2));
     CPPUNIT_ASSERT_EQUAL(std::int64_t{2}, *row.terms.limit_per_user);
     CPPUNIT_ASSERT_EQUAL(std::int64_t{1}, *row.terms.max_per_order);
@@ -53,8 +55,9 @@ class StockFileTest : public CppUnit::TestFixture {
 
   void all_problems_are_reported_with_their_lines() {
     // Somebody fixes a file once, not once per error.
-    const auto file = parse_stock_file(kHeader + "good,Mug,5,900,EUR\n" + "bad id,Mug,5,900,EUR\n" +
-                                       "p1,Mug,-5,9.00,eur\n" + "p2,Mug,5\n" + "p3,Mug,99999999999999999999,1,EUR\n");
+    const auto file =
+        parse_stock_file(kHeader + "good,Mug,5,900,EUR\n" + "bad id,Mug,5,900,EUR\n" +
+                         "p1,Mug,-5,9.00,eur\n" + "p2,Mug,5\n" + "p3,Mug,99999999999999999999,1,EUR\n");
     CPPUNIT_ASSERT_EQUAL(std::size_t{1}, file.rows.size());
     expect(file, 3, "product: found \"bad id\"");
     expect(file, 4, "quantity: found \"-5\"");
@@ -90,7 +93,8 @@ class StockFileTest : public CppUnit::TestFixture {
 
   void line_numbers_survive_quoted_line_breaks() {
     // The number must be the one that the editor shows.
-    const auto file = parse_stock_file(kHeader + "p,\"two words\",5,900,EUR\n" + "q,\"a\nb\",x,900,EUR\n" + "r,Mug,y,9,EUR\n");
+    const auto file = parse_stock_file(kHeader + "p,\"two words\",5,900,EUR\n" + "q,\"a\nb\",x,900,EUR\n" +
+                                       "r,Mug,y,9,EUR\n");
     expect(file, 5, "quantity: found \"y\"");
   }
 

@@ -44,8 +44,9 @@ EventHandler::EventHandler(EventHandlerSettings settings, Metrics& metrics, Work
                                                                   {Handled::Retried, "retried"},
                                                                   {Handled::Dead, "dead"}};
   for (const auto& [handled, name] : kOutcomes) {
-    consumed_[handled] = &metrics.counter("penstock_consumed_total", "Deliveries handled, by consumer and outcome.",
-                                          {{"consumer", settings_.consumer}, {"outcome", name}});
+    consumed_[handled] =
+        &metrics.counter("penstock_consumed_total", "Deliveries handled, by consumer and outcome.",
+                         {{"consumer", settings_.consumer}, {"outcome", name}});
   }
 }
 
@@ -81,8 +82,8 @@ Result<EventItem> EventHandler::read(const Delivery& delivery) const {
                  "type: found " + event->type + ", allowed " + settings_.event_type + " in this queue"};
   }
   if (event->id != delivery.id) {
-    return Error{ErrorCode::InvalidArgument,
-                 "eventId: found " + event->id.str() + ", allowed only the message's own id " + delivery.id.str()};
+    return Error{ErrorCode::InvalidArgument, "eventId: found " + event->id.str() +
+                                                 ", allowed only the message's own id " + delivery.id.str()};
   }
   return EventItem{std::move(*event), delivery.attempt};
 }

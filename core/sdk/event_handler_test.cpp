@@ -31,7 +31,8 @@ class EventHandlerTest : public CppUnit::TestFixture {
   std::vector<EventItem> worked_;
 
   EventHandler handler() {
-    return {{.consumer = "lock", .event_type = std::string(kOrderCreated)}, metrics_,
+    return {{.consumer = "lock", .event_type = std::string(kOrderCreated)},
+            metrics_,
             [this](std::span<const EventItem> items) {
               worked_.assign(items.begin(), items.end());
               return std::vector<Verdict>(items.size(), Verdict{Handled::Done, {}, {}});
@@ -47,13 +48,16 @@ class EventHandlerTest : public CppUnit::TestFixture {
   void bad_bodies_are_parked_and_their_neighbours_are_worked_on() {
     // One poison message must neither stop the queue nor take good messages with it.
     auto broken = delivery(kOrderCreated, "2");
-    broken.body = R"({"version":1,"eventId":"x","type":"order.created","orderNo":"2","lines":[{"productId":"p1","quantity":"3"}]})";
-    const std::vector<Delivery> deliveries{delivery(kOrderCreated, "1"), broken, delivery(kOrderCreated, "3")};
+    broken.body =
+        R"({"version":1,"eventId":"x","type":"order.created","orderNo":"2","lines":[{"productId":"p1","quantity":"3"}]})";
+    const std::vector<Delivery> deliveries{delivery(kOrderCreated, "1"), broken,
+                                           delivery(kOrderCreated, "3")};
     auto events = handler();
     const auto settled = events.handle(deliveries);
     CPPUNIT_ASSERT(std::holds_alternative<Done>(settled[0]) && std::holds_alternative<Done>(settled[2]));
     CPPUNIT_ASSERT_EQUAL(
-        std::string("lines[0].quantity: found a string, allowed an integer from 1 to 1000000"), dead_reason(settled[1]));
+        std::string("lines[0].quantity: found a string, allowed an integer from 1 to 1000000"),
+        dead_reason(settled[1]));
     CPPUNIT_ASSERT_EQUAL(std::size_t(2), worked_.size());
     CPPUNIT_ASSERT_EQUAL(std::string("3"), worked_[1].event.order_no.str());
     CPPUNIT_ASSERT_EQUAL(1.0, metrics_.value(R"(penstock_consumed_total{consumer="lock",outcome="dead"})"));
@@ -98,7 +102,8 @@ class EventHandlerTest : public CppUnit::TestFixture {
       CPPUNIT_ASSERT(handled(code) == Handled::Retried);
     }
     CPPUNIT_ASSERT(handled(ErrorCode::Corrupt) == Handled::Dead);
-    CPPUNIT_ASSERT_EQUAL(std::string("corrupt: why"), policy.failed(item, {ErrorCode::Corrupt, "why"}).reason);
+    CPPUNIT_ASSERT_EQUAL(std::string("corrupt: why"),
+                         policy.failed(item, {ErrorCode::Corrupt, "why"}).reason);
   }
 
   void an_unknown_order_is_parked_after_a_few_deliveries() {

@@ -77,15 +77,22 @@ EventId event_id(std::string_view type, const OrderNo& order_no) {
 std::string encode(const OrderEvent& event) {
   json::Writer writer;
   writer.begin_object()
-      .key("version").integer(kVersion)
-      .key("eventId").string(event.id.str())
-      .key("type").string(event.type)
-      .key("orderNo").string(event.order_no.str())
-      .key("lines").begin_array();
+      .key("version")
+      .integer(kVersion)
+      .key("eventId")
+      .string(event.id.str())
+      .key("type")
+      .string(event.type)
+      .key("orderNo")
+      .string(event.order_no.str())
+      .key("lines")
+      .begin_array();
   for (const auto& line : event.lines) {
     writer.begin_object()
-        .key("productId").string(line.sku.str())
-        .key("quantity").integer(line.quantity)
+        .key("productId")
+        .string(line.sku.str())
+        .key("quantity")
+        .integer(line.quantity)
         .end_object();
   }
   return writer.end_array().end_object().take();
@@ -112,10 +119,18 @@ Result<OrderEvent> decode(std::string_view body) {
                     std::move(*lines)};
 }
 
-QueueName lock_queue() { return QueueName("penstock.order.lock"); }
-QueueName confirm_queue() { return QueueName("penstock.gate.confirm"); }
-QueueName pay_due_queue() { return QueueName("penstock.order.pay_due"); }
-QueueName release_queue() { return QueueName("penstock.gate.release"); }
+QueueName lock_queue() {
+  return QueueName("penstock.order.lock");
+}
+QueueName confirm_queue() {
+  return QueueName("penstock.gate.confirm");
+}
+QueueName pay_due_queue() {
+  return QueueName("penstock.order.pay_due");
+}
+QueueName release_queue() {
+  return QueueName("penstock.gate.release");
+}
 
 Topology order_topology(std::uint32_t max_attempts) {
   return {{{lock_queue(), {std::string(kOrderCreated)}, max_attempts},

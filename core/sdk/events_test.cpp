@@ -18,7 +18,9 @@ class EventsTest : public CppUnit::TestFixture {
   void what_is_encoded_is_decoded_digit_for_digit() {
     // A product id above 2^53 must survive the transport.
     const OrderNo no("01HZX3VQ4R5T6Y7W8Z9A0B1C2D");
-    const OrderEvent event{event_id(kOrderCreated, no), std::string(kOrderCreated), no,
+    const OrderEvent event{event_id(kOrderCreated, no),
+                           std::string(kOrderCreated),
+                           no,
                            {{Sku("9007199254740993"), 3}, {Sku("shoe.red-42"), 1}}};
     const auto decoded = decode(encode(event));
     CPPUNIT_ASSERT(decoded.ok());
@@ -49,7 +51,8 @@ class EventsTest : public CppUnit::TestFixture {
     expect(R"({"version":2})", "version: found 2, allowed 1");
     expect(R"({"version":"1"})", "version");
     expect(R"({"version":1})", "eventId");
-    expect(R"({"version":1,"eventId":"e1","type":"order.eaten","orderNo":"A","lines":[]})", "type: found order.eaten");
+    expect(R"({"version":1,"eventId":"e1","type":"order.eaten","orderNo":"A","lines":[]})",
+           "type: found order.eaten");
     expect(R"({"version":1,"eventId":"e1","type":"order.paid","orderNo":"a b","lines":[]})", "orderNo");
     expect(head + R"("lines":{}})", "lines");
     expect(head + R"("lines":[{"productId":"p","quantity":0}]})", "lines[0].quantity: found 0");

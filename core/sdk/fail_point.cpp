@@ -55,10 +55,14 @@ Result<void> parse_action(std::string_view entry, std::string_view action, Armed
     armed.delay = std::chrono::milliseconds(ms);
     return {};
   }
-  if (verb == "kill") armed.action = Action::Kill;
-  else if (verb == "hang") armed.action = Action::Hang;
-  else if (verb == "fail") armed.action = Action::Fail;
-  else return refuse(entry, "unknown action; allowed: kill, hang, fail, delay:MS");
+  if (verb == "kill")
+    armed.action = Action::Kill;
+  else if (verb == "hang")
+    armed.action = Action::Hang;
+  else if (verb == "fail")
+    armed.action = Action::Fail;
+  else
+    return refuse(entry, "unknown action; allowed: kill, hang, fail, delay:MS");
   if (colon != std::string_view::npos) return refuse(entry, "only delay takes an argument");
   return {};
 }
@@ -89,8 +93,7 @@ Result<void> act(const Armed& armed) {
     case Action::Hang:
       for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
     case Action::Delay: std::this_thread::sleep_for(armed.delay); return {};
-    case Action::Fail:
-      return Error{ErrorCode::Unavailable, "fail point " + armed.name + " is armed to fail"};
+    case Action::Fail: return Error{ErrorCode::Unavailable, "fail point " + armed.name + " is armed to fail"};
   }
   return {};
 }

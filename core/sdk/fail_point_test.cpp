@@ -66,12 +66,14 @@ class FailPointTest : public CppUnit::TestFixture {
 
   void a_bad_entry_arms_nothing_and_names_itself() {
     // A typing error must not let a fault test pass without its fault.
-    for (const std::string entry : {"no.such.point=kill", "intake.after_reserve", "intake.after_reserve=explode",
-                                    "intake.after_reserve=kill@0", "intake.after_reserve=delay",
-                                    "intake.after_reserve=delay:soon", "intake.after_reserve=kill:3"}) {
+    for (const std::string entry :
+         {"no.such.point=kill", "intake.after_reserve", "intake.after_reserve=explode",
+          "intake.after_reserve=kill@0", "intake.after_reserve=delay", "intake.after_reserve=delay:soon",
+          "intake.after_reserve=kill:3"}) {
       const auto refused = arm(("outbox.after_lease=fail," + entry).c_str());
       CPPUNIT_ASSERT_MESSAGE(entry, !refused.ok());
-      CPPUNIT_ASSERT_MESSAGE(refused.error().message, refused.error().message.find(entry) != std::string::npos);
+      CPPUNIT_ASSERT_MESSAGE(refused.error().message,
+                             refused.error().message.find(entry) != std::string::npos);
       CPPUNIT_ASSERT(hit("outbox.after_lease").ok());
     }
   }

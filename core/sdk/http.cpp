@@ -10,9 +10,12 @@ HttpResponse problem(int status, std::string_view code, std::string_view detail)
   response.content_type = "application/problem+json";
   response.body = json::Writer{}
                       .begin_object()
-                      .key("status").integer(status)
-                      .key("code").string(code)
-                      .key("detail").string(detail)
+                      .key("status")
+                      .integer(status)
+                      .key("code")
+                      .string(code)
+                      .key("detail")
+                      .string(detail)
                       .end_object()
                       .take();
   return response;

@@ -53,12 +53,12 @@ class JsonTest : public CppUnit::TestFixture {
 
   void hostile_texts_are_refused() {
     // Each of these made some parser guess; a guess here would be an order.
-    for (const std::string& text : {
-             std::string(R"({"quantity":1,"quantity":2})"), std::string(R"({"quan\u0000tity":1})"),
-             std::string("{\"a\":\"x\0y\"}", 11), std::string(R"({"a":1e999})"), std::string(R"({"a":NaN})"),
-             std::string(R"({"a":1} trailing)"), std::string(R"({"a":0x10})"), std::string(R"({a:1})"),
-             std::string(R"({"a":})"), std::string("{\"a\":\"\xff\xfe\"}"), std::string("{"), std::string(""),
-             std::string(R"({"a":99999999999999999999999})"), std::string(R"([1,])"), std::string("nul")}) {
+    for (const std::string& text :
+         {std::string(R"({"quantity":1,"quantity":2})"), std::string(R"({"quan\u0000tity":1})"),
+          std::string("{\"a\":\"x\0y\"}", 11), std::string(R"({"a":1e999})"), std::string(R"({"a":NaN})"),
+          std::string(R"({"a":1} trailing)"), std::string(R"({"a":0x10})"), std::string(R"({a:1})"),
+          std::string(R"({"a":})"), std::string("{\"a\":\"\xff\xfe\"}"), std::string("{"), std::string(""),
+          std::string(R"({"a":99999999999999999999999})"), std::string(R"([1,])"), std::string("nul")}) {
       const auto parsed = parse(text);
       CPPUNIT_ASSERT_MESSAGE(text, !parsed.ok());
       CPPUNIT_ASSERT_MESSAGE(text, parsed.error().code == ErrorCode::InvalidArgument);
@@ -79,9 +79,18 @@ class JsonTest : public CppUnit::TestFixture {
     // Events are written by one process and read by another.
     const auto text = Writer{}
                           .begin_object()
-                          .key("text").string("a\"b\\c\n\t\x01 ü")
-                          .key("list").begin_array().integer(-7).number(0.5).boolean(false).null().end_array()
-                          .key("empty").begin_object().end_object()
+                          .key("text")
+                          .string("a\"b\\c\n\t\x01 ü")
+                          .key("list")
+                          .begin_array()
+                          .integer(-7)
+                          .number(0.5)
+                          .boolean(false)
+                          .null()
+                          .end_array()
+                          .key("empty")
+                          .begin_object()
+                          .end_object()
                           .end_object()
                           .take();
     const auto parsed = parse(text);

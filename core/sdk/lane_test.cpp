@@ -54,7 +54,8 @@ class LaneTest : public CppUnit::TestFixture {
     // This is what turns five hundred requests into one commit.
     Gate gate;
     std::atomic<int> sum = 0;
-    IntLane lane({.stage = "test", .max_batch = 500}, metrics_, [&](std::span<int> b) { return gate.work(b); });
+    IntLane lane({.stage = "test", .max_batch = 500}, metrics_,
+                 [&](std::span<int> b) { return gate.work(b); });
     submit(lane, 1, sum);
     CPPUNIT_ASSERT(testkit::wait_until([&] { return gate.entered.load(); }));
     for (int i = 0; i < 300; ++i) submit(lane, 1, sum);
@@ -112,7 +113,8 @@ class LaneTest : public CppUnit::TestFixture {
     IntLane lane({.stage = "test", .max_batch = 1}, metrics_, [&](std::span<int> b) { return gate.work(b); });
     submit(lane, 1, sum);
     CPPUNIT_ASSERT(testkit::wait_until([&] { return gate.entered.load(); }));
-    CPPUNIT_ASSERT(lane.submit(1, [&](Result<int> r) { closed += !r.ok() && r.error().code == ErrorCode::Closed; }));
+    CPPUNIT_ASSERT(
+        lane.submit(1, [&](Result<int> r) { closed += !r.ok() && r.error().code == ErrorCode::Closed; }));
     std::thread opener([&] {
       testkit::wait_until([&] { return closed == 1; });
       gate.open.set_value();

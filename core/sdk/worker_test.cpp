@@ -35,8 +35,8 @@ class WorkerTest : public CppUnit::TestFixture {
     // A database that is away must be neither given up nor hammered.
     std::atomic<int> steps = 0;
     const auto begin = std::chrono::steady_clock::now();
-    Worker worker({.name = "test", .first_back_off = Milliseconds(10), .max_back_off = Milliseconds(40)}, logger_,
-                  [&]() -> Result<Milliseconds> {
+    Worker worker({.name = "test", .first_back_off = Milliseconds(10), .max_back_off = Milliseconds(40)},
+                  logger_, [&]() -> Result<Milliseconds> {
                     ++steps;
                     return Error{ErrorCode::Unavailable, "the database is away"};
                   });
@@ -49,10 +49,11 @@ class WorkerTest : public CppUnit::TestFixture {
   void a_throwing_step_does_not_end_the_worker() {
     // One bad row must not stop a stage for good.
     std::atomic<int> steps = 0;
-    Worker worker({.name = "test", .first_back_off = Milliseconds(1)}, logger_, [&]() -> Result<Milliseconds> {
-      if (++steps == 1) throw std::runtime_error("first step");
-      return Milliseconds(1);
-    });
+    Worker worker({.name = "test", .first_back_off = Milliseconds(1)}, logger_,
+                  [&]() -> Result<Milliseconds> {
+                    if (++steps == 1) throw std::runtime_error("first step");
+                    return Milliseconds(1);
+                  });
     CPPUNIT_ASSERT(testkit::wait_until([&] { return steps >= 3; }));
   }
 

@@ -3,7 +3,10 @@
 namespace penstock::sql {
 
 DatabaseWatch::DatabaseWatch(Context& context, std::string_view name, Database& database, Migrator& migrator)
-    : logger_(context.logger()), database_(database), migrator_(migrator), probe_(context.health().probe(name)) {}
+    : logger_(context.logger()),
+      database_(database),
+      migrator_(migrator),
+      probe_(context.health().probe(name)) {}
 
 void DatabaseWatch::start(Milliseconds every) {
   look();

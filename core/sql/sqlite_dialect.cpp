@@ -96,14 +96,11 @@ class SqliteDialect final : public Dialect {
 
   // synchronous=FULL is what *committed* rests on: the log is on the disk before COMMIT returns.
   std::vector<std::string> session_setup(const Settings& settings) const override {
-    return {"PRAGMA busy_timeout=" + std::to_string(settings.busy_wait.count()),
-            "PRAGMA journal_mode=WAL",
+    return {"PRAGMA busy_timeout=" + std::to_string(settings.busy_wait.count()), "PRAGMA journal_mode=WAL",
             "PRAGMA synchronous=FULL",
             // Pages that many batches touch are copied back once instead of once per few batches.
-            "PRAGMA wal_autocheckpoint=4000",
-            "PRAGMA journal_size_limit=67108864",
-            "PRAGMA temp_store=MEMORY",
-            "PRAGMA cache_size=-8192"};
+            "PRAGMA wal_autocheckpoint=4000", "PRAGMA journal_size_limit=67108864",
+            "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-8192"};
   }
 
   std::string database_key(const Settings& settings) const override {

@@ -40,8 +40,10 @@ std::optional<std::map<std::string, std::string, std::less<>>> match(const std::
   std::map<std::string, std::string, std::less<>> params;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& part = wanted[i];
-    if (part.size() > 2 && part.front() == '{') params[part.substr(1, part.size() - 2)] = found[i];
-    else if (part != found[i]) return std::nullopt;
+    if (part.size() > 2 && part.front() == '{')
+      params[part.substr(1, part.size() - 2)] = found[i];
+    else if (part != found[i])
+      return std::nullopt;
   }
   return params;
 }
@@ -215,7 +217,8 @@ double RecordingMetrics::sum(std::string_view histogram_name_and_labels) const {
 
 class RecordingHealth::Probe : public HealthProbe {
  public:
-  Probe(std::shared_ptr<States> states, std::string name) : states_(std::move(states)), name_(std::move(name)) {
+  Probe(std::shared_ptr<States> states, std::string name)
+      : states_(std::move(states)), name_(std::move(name)) {
     set("starting");
   }
   ~Probe() override {
@@ -244,7 +247,9 @@ std::string RecordingHealth::state(std::string_view name) const {
   return found == states_->by_name.end() ? "no such probe" : found->second;
 }
 
-void RecordingRoutes::add(HttpRoute route) { routes_.push_back(std::move(route)); }
+void RecordingRoutes::add(HttpRoute route) {
+  routes_.push_back(std::move(route));
+}
 
 RecordingRoutes::Answer RecordingRoutes::call(const Call& call, Milliseconds limit) {
   for (const auto& route : routes_) {
@@ -270,15 +275,23 @@ std::string MapConfig::text(std::string_view key) const {
   return found->second;
 }
 
-std::int64_t MapConfig::integer(std::string_view key) const { return std::stoll(text(key)); }
-bool MapConfig::flag(std::string_view key) const { return text(key) == "true"; }
-std::vector<std::string> MapConfig::list(std::string_view key) const { return split(text(key), ','); }
+std::int64_t MapConfig::integer(std::string_view key) const {
+  return std::stoll(text(key));
+}
+bool MapConfig::flag(std::string_view key) const {
+  return text(key) == "true";
+}
+std::vector<std::string> MapConfig::list(std::string_view key) const {
+  return split(text(key), ',');
+}
 
 std::chrono::milliseconds MapConfig::duration(std::string_view key) const {
   return key.ends_with("_seconds") ? std::chrono::seconds(integer(key)) : Milliseconds(integer(key));
 }
 
-void MapServices::provide_raw(std::string_view name, void* service) { services_[std::string(name)] = service; }
+void MapServices::provide_raw(std::string_view name, void* service) {
+  services_[std::string(name)] = service;
+}
 
 void* MapServices::require_raw(std::string_view name) {
   const auto found = services_.find(name);

@@ -2,6 +2,7 @@
 
 #include "penstock/fail_point.hpp"
 #include "penstock/orders/events.hpp"
+#include "penstock/testkit/sanitizer.hpp"
 #include "penstock/testkit/wait_until.hpp"
 
 #include <cppunit/TestAssert.h>
@@ -1006,7 +1007,8 @@ void a_large_backlog_is_leased_in_bounded_pieces(Subject& subject) {
     if (before == 0) before = resident_kib();
   }
   CPPUNIT_ASSERT_EQUAL(std::size_t(kEvents), drained);
-  CPPUNIT_ASSERT_LESS(std::int64_t(64 * 1024), resident_kib() - before);
+  const auto growth_kib = resident_kib() - before;
+  CPPUNIT_ASSERT_MESSAGE(std::to_string(growth_kib), kSanitized || growth_kib < 64 * 1024);
 }
 
 void watchers_are_woken_by_commits_with_events(Subject& subject) {

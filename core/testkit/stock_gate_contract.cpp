@@ -665,12 +665,9 @@ class RandomBuyer {
   void step(int i) {
     switch (random_() % 4) {
       case 0:
-      case 1:
-        return place(i);
-      case 2:
-        return end(true);
-      default:
-        return end(false);
+      case 1: return place(i);
+      case 2: return end(true);
+      default: return end(false);
     }
   }
 

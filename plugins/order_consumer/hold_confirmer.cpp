@@ -19,9 +19,12 @@ std::vector<orders::Verdict> HoldConfirmer::work(std::span<const orders::EventIt
   std::vector<orders::Verdict> verdicts;
   verdicts.reserve(items.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i]) verdicts.push_back(retry_.failed(items[i], outcomes[i].error()));
-    else if (*outcomes[i] == ConfirmOutcome::Confirmed) verdicts.push_back({Handled::Done, {}, {}});
-    else verdicts.push_back({Handled::Repeated, {}, {}});
+    if (!outcomes[i])
+      verdicts.push_back(retry_.failed(items[i], outcomes[i].error()));
+    else if (*outcomes[i] == ConfirmOutcome::Confirmed)
+      verdicts.push_back({Handled::Done, {}, {}});
+    else
+      verdicts.push_back({Handled::Repeated, {}, {}});
   }
   return verdicts;
 }

@@ -38,14 +38,15 @@ class PluginTest : public CppUnit::TestFixture {
     plugin_.context().services().provide<Transport>(transport_);
     CPPUNIT_ASSERT(plugin_.configure().ok());
     CPPUNIT_ASSERT(plugin_.start().ok());
-    CPPUNIT_ASSERT(wait_until([&] {
-      return transport_.subscribed(lock_queue()) && transport_.subscribed(confirm_queue());
-    }));
+    CPPUNIT_ASSERT(wait_until(
+        [&] { return transport_.subscribed(lock_queue()) && transport_.subscribed(confirm_queue()); }));
     const auto created = delivery(kOrderCreated);
-    CPPUNIT_ASSERT(std::holds_alternative<Done>(transport_.deliver(lock_queue(), std::span(&created, 1)).at(0)));
+    CPPUNIT_ASSERT(
+        std::holds_alternative<Done>(transport_.deliver(lock_queue(), std::span(&created, 1)).at(0)));
     CPPUNIT_ASSERT_EQUAL(std::size_t(1), store_.locked().size());
     const auto paid = delivery(kOrderPaid);
-    CPPUNIT_ASSERT(std::holds_alternative<Done>(transport_.deliver(confirm_queue(), std::span(&paid, 1)).at(0)));
+    CPPUNIT_ASSERT(
+        std::holds_alternative<Done>(transport_.deliver(confirm_queue(), std::span(&paid, 1)).at(0)));
     CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate_.confirmed().size());
     CPPUNIT_ASSERT(plugin_.stop().ok());
     CPPUNIT_ASSERT(!transport_.subscribed(lock_queue()) && !transport_.subscribed(confirm_queue()));

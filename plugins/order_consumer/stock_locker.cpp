@@ -48,8 +48,8 @@ orders::Verdict StockLocker::judge(const orders::EventItem& item, const Result<L
 }
 
 Counter& StockLocker::failures(std::string_view reason) {
-  return metrics_.counter("penstock_stock_lock_failures_total", "Orders whose stock was not locked, by reason.",
-                          {{"reason", std::string(reason)}});
+  return metrics_.counter("penstock_stock_lock_failures_total",
+                          "Orders whose stock was not locked, by reason.", {{"reason", std::string(reason)}});
 }
 
 }  // namespace penstock::order_consumer

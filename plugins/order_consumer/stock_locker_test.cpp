@@ -52,7 +52,8 @@ class StockLockerTest : public CppUnit::TestFixture {
     };
     const std::vector<EventItem> items{item("1"), item("2"), item("3"), item("4"), item("5")};
     const auto verdicts = locker_.work(items);
-    const Handled expected[] = {Handled::Done, Handled::Done, Handled::Repeated, Handled::Retried, Handled::Done};
+    const Handled expected[] = {Handled::Done, Handled::Done, Handled::Repeated, Handled::Retried,
+                                Handled::Done};
     CPPUNIT_ASSERT_EQUAL(items.size(), verdicts.size());
     for (std::size_t i = 0; i < verdicts.size(); ++i) CPPUNIT_ASSERT(verdicts[i].handled == expected[i]);
     CPPUNIT_ASSERT_EQUAL(std::string("2:order.created"), store_.locked()[1].event.str());

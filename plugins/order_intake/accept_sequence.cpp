@@ -38,31 +38,22 @@ Verdict verdict_on(const Error& error) {
     case ErrorCode::Unavailable:
     case ErrorCode::Overloaded:
     case ErrorCode::Timeout:
-    case ErrorCode::Closed:
-      return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::UndoIfNew};
-    case ErrorCode::InvalidArgument:
-      return {{IntakeOutcome::Failed, {}, {}}, Hold::UndoIfNew};
-    case ErrorCode::UnknownOutcome:
-      return {{IntakeOutcome::OutcomeUnknown, {}, {}}, Hold::Keep};
+    case ErrorCode::Closed: return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::UndoIfNew};
+    case ErrorCode::InvalidArgument: return {{IntakeOutcome::Failed, {}, {}}, Hold::UndoIfNew};
+    case ErrorCode::UnknownOutcome: return {{IntakeOutcome::OutcomeUnknown, {}, {}}, Hold::Keep};
     // Broken data and defects promise nothing about what was written: the reconciler looks.
-    default:
-      return {{IntakeOutcome::Failed, {}, {}}, Hold::Keep};
+    default: return {{IntakeOutcome::Failed, {}, {}}, Hold::Keep};
   }
 }
 
 Verdict verdict_on(const AcceptAnswer& answer, const OrderNo& held) {
   const auto other_order = answer.order_no == held ? Hold::Keep : Hold::Undo;
   switch (answer.outcome) {
-    case AcceptOutcome::Accepted:
-      return {{IntakeOutcome::Accepted, held, {}}};
-    case AcceptOutcome::Duplicate:
-      return {{IntakeOutcome::Accepted, answer.order_no, {}}, other_order};
-    case AcceptOutcome::KeyReused:
-      return {{IntakeOutcome::KeyReused, {}, {}}, other_order};
-    case AcceptOutcome::Abandoned:
-      return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::Undo, true};
-    case AcceptOutcome::UnknownSku:
-      return {{IntakeOutcome::UnknownProduct, {}, {}}, Hold::UndoIfNew};
+    case AcceptOutcome::Accepted: return {{IntakeOutcome::Accepted, held, {}}};
+    case AcceptOutcome::Duplicate: return {{IntakeOutcome::Accepted, answer.order_no, {}}, other_order};
+    case AcceptOutcome::KeyReused: return {{IntakeOutcome::KeyReused, {}, {}}, other_order};
+    case AcceptOutcome::Abandoned: return {{IntakeOutcome::DependencyDown, {}, {}}, Hold::Undo, true};
+    case AcceptOutcome::UnknownSku: return {{IntakeOutcome::UnknownProduct, {}, {}}, Hold::UndoIfNew};
   }
   return {{IntakeOutcome::Failed, {}, {}}};
 }
@@ -77,18 +68,12 @@ IntakeAnswer refusal_of(const Result<ReserveAnswer>& result) {
     return verdict_on(result.error()).answer;
   }
   switch (result->outcome) {
-    case ReserveOutcome::KeyReused:
-      return {IntakeOutcome::KeyReused, {}, result->sku};
-    case ReserveOutcome::OutOfStock:
-      return {IntakeOutcome::OutOfStock, {}, result->sku};
-    case ReserveOutcome::LimitExceeded:
-      return {IntakeOutcome::LimitExceeded, {}, result->sku};
-    case ReserveOutcome::NotStarted:
-      return {IntakeOutcome::NotStarted, {}, result->sku};
-    case ReserveOutcome::Ended:
-      return {IntakeOutcome::Ended, {}, result->sku};
-    default:
-      return {IntakeOutcome::NotLoaded, {}, result->sku};
+    case ReserveOutcome::KeyReused: return {IntakeOutcome::KeyReused, {}, result->sku};
+    case ReserveOutcome::OutOfStock: return {IntakeOutcome::OutOfStock, {}, result->sku};
+    case ReserveOutcome::LimitExceeded: return {IntakeOutcome::LimitExceeded, {}, result->sku};
+    case ReserveOutcome::NotStarted: return {IntakeOutcome::NotStarted, {}, result->sku};
+    case ReserveOutcome::Ended: return {IntakeOutcome::Ended, {}, result->sku};
+    default: return {IntakeOutcome::NotLoaded, {}, result->sku};
   }
 }
 

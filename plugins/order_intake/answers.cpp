@@ -25,18 +25,14 @@ HttpResponse refusal_problem(IntakeOutcome outcome) {
   switch (outcome) {
     case IntakeOutcome::KeyReused:
       return problem(422, "KEY_REUSED", "this requestId was used for another order; choose a new one");
-    case IntakeOutcome::OutOfStock:
-      return problem(409, "STOCK_NOT_ENOUGH", "not enough units are free");
+    case IntakeOutcome::OutOfStock: return problem(409, "STOCK_NOT_ENOUGH", "not enough units are free");
     case IntakeOutcome::LimitExceeded:
       return problem(409, "LIMIT_EXCEEDED", "more units than one buyer or one order may have");
-    case IntakeOutcome::NotStarted:
-      return problem(409, "NOT_STARTED", "the sale has not started");
-    case IntakeOutcome::Ended:
-      return problem(409, "ENDED", "the sale has ended");
+    case IntakeOutcome::NotStarted: return problem(409, "NOT_STARTED", "the sale has not started");
+    case IntakeOutcome::Ended: return problem(409, "ENDED", "the sale has ended");
     case IntakeOutcome::NotLoaded:
       return retry_later("NOT_LOADED", "the stock of this product is not loaded; nothing was ordered");
-    case IntakeOutcome::UnknownProduct:
-      return problem(409, "UNKNOWN_PRODUCT", "there is no such product");
+    case IntakeOutcome::UnknownProduct: return problem(409, "UNKNOWN_PRODUCT", "there is no such product");
     case IntakeOutcome::DependencyDown:
       return retry_later("DEPENDENCY_DOWN", "nothing was ordered; send the same request again");
     case IntakeOutcome::OutcomeUnknown:
@@ -44,8 +40,7 @@ HttpResponse refusal_problem(IntakeOutcome outcome) {
           "DEPENDENCY_DOWN",
           "whether the order was accepted is not known; send the same request again to learn it");
     case IntakeOutcome::Accepted:
-    case IntakeOutcome::Failed:
-      break;
+    case IntakeOutcome::Failed: break;
   }
   return problem(500, "INTERNAL", "the order could not be worked on");
 }
@@ -209,21 +204,17 @@ HttpResponse cancel_answer(const orders::OrderNo& order_no, const orders::Cancel
       return ok(order_state(order_no, orders::OrderStatus::Cancelled));
     case orders::CancelOutcome::NotCancellable:
       return problem(409, "ORDER_NOT_CANCELLABLE", "the order is " + std::string(to_string(answer.status)));
-    case orders::CancelOutcome::UnknownOrder:
-      break;
+    case orders::CancelOutcome::UnknownOrder: break;
   }
   return not_found("there is no such order");
 }
 
 HttpResponse payment_answer(const orders::Payment& payment, const orders::PayAnswer& answer) {
   switch (answer.outcome) {
-    case orders::PayOutcome::Paid:
-      return ok(payment_state(payment, answer, "PAID"));
-    case orders::PayOutcome::Repeated:
-      return ok(payment_state(payment, answer, "REPEATED"));
+    case orders::PayOutcome::Paid: return ok(payment_state(payment, answer, "PAID"));
+    case orders::PayOutcome::Repeated: return ok(payment_state(payment, answer, "REPEATED"));
     // The provider's message is taken care of: it need not call again.
-    case orders::PayOutcome::RefundRequired:
-      return ok(payment_state(payment, answer, "REFUND_REQUIRED"));
+    case orders::PayOutcome::RefundRequired: return ok(payment_state(payment, answer, "REFUND_REQUIRED"));
     case orders::PayOutcome::WrongAmount:
       return problem(409, "WRONG_AMOUNT",
                      "amount or currency differ from the order's; the refusal is recorded");
@@ -233,8 +224,7 @@ HttpResponse payment_answer(const orders::Payment& payment, const orders::PayAns
           "the order is " + std::string(to_string(answer.status)) + " and not payable yet; call again");
     case orders::PayOutcome::NumberReused:
       return problem(422, "KEY_REUSED", "this paymentNo belongs to another order or amount");
-    case orders::PayOutcome::UnknownOrder:
-      break;
+    case orders::PayOutcome::UnknownOrder: break;
   }
   return not_found("there is no such order");
 }

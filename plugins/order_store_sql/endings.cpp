@@ -17,12 +17,9 @@ CancelOutcome judge(const CancelRequest& request, const std::optional<OrderState
   if (!request.user.empty() && request.user.str() != order->user) return CancelOutcome::UnknownOrder;
   switch (order->status) {
     case OrderStatus::Processing:
-    case OrderStatus::WaitingPay:
-      return CancelOutcome::Cancelled;
-    case OrderStatus::Cancelled:
-      return CancelOutcome::AlreadyCancelled;
-    default:
-      return CancelOutcome::NotCancellable;
+    case OrderStatus::WaitingPay: return CancelOutcome::Cancelled;
+    case OrderStatus::Cancelled: return CancelOutcome::AlreadyCancelled;
+    default: return CancelOutcome::NotCancellable;
   }
 }
 

@@ -94,12 +94,9 @@ std::string mark_statement(const sql::Dialect& d) {
 
 std::string_view state_of(OutboxVerdict verdict) {
   switch (verdict) {
-    case OutboxVerdict::Sent:
-      return "SENT";
-    case OutboxVerdict::Retry:
-      return "RETRY";
-    case OutboxVerdict::Dead:
-      return "DEAD";
+    case OutboxVerdict::Sent: return "SENT";
+    case OutboxVerdict::Retry: return "RETRY";
+    case OutboxVerdict::Dead: return "DEAD";
   }
   return "";
 }

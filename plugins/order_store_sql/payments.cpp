@@ -27,12 +27,9 @@ Result<void> check(const Payment& payment) {
 
 PayOutcome judge(const Payment& payment, const OrderState& order) {
   switch (order.status) {
-    case OrderStatus::Processing:
-      return PayOutcome::NotPayable;
-    case OrderStatus::WaitingPay:
-      break;
-    default:
-      return PayOutcome::RefundRequired;
+    case OrderStatus::Processing: return PayOutcome::NotPayable;
+    case OrderStatus::WaitingPay: break;
+    default: return PayOutcome::RefundRequired;
   }
   const bool exact = payment.amount_minor == order.amount_minor && payment.currency == order.currency;
   return exact ? PayOutcome::Paid : PayOutcome::WrongAmount;
@@ -41,14 +38,10 @@ PayOutcome judge(const Payment& payment, const OrderState& order) {
 // What the payment's row says; none for outcomes that leave no row.
 std::optional<std::string_view> recorded_as(PayOutcome outcome) {
   switch (outcome) {
-    case PayOutcome::Paid:
-      return "PAID";
-    case PayOutcome::WrongAmount:
-      return "WRONG_AMOUNT";
-    case PayOutcome::RefundRequired:
-      return "REFUND_REQUIRED";
-    default:
-      return std::nullopt;
+    case PayOutcome::Paid: return "PAID";
+    case PayOutcome::WrongAmount: return "WRONG_AMOUNT";
+    case PayOutcome::RefundRequired: return "REFUND_REQUIRED";
+    default: return std::nullopt;
   }
 }
 

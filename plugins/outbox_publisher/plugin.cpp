@@ -40,7 +40,8 @@ class OutboxPublisher : public Plugin {
     if (auto declared = publisher_->declare(); !declared && declared.error().code == ErrorCode::Conflict) {
       return declared;
     }
-    worker_.emplace(WorkerSettings{.name = "outbox"}, context_->logger(), [this] { return publisher_->step(); });
+    worker_.emplace(WorkerSettings{.name = "outbox"}, context_->logger(),
+                    [this] { return publisher_->step(); });
     watch_ = store.watch_outbox([this] { worker_->wake(); });
     return {};
   }

@@ -29,7 +29,8 @@ bool has(const std::vector<PublishAnswer>& answers, PublishOutcome outcome) {
 
 }  // namespace
 
-Publisher::Publisher(PublisherSettings settings, Context& context, orders::OrderStore& store, Transport& transport)
+Publisher::Publisher(PublisherSettings settings, Context& context, orders::OrderStore& store,
+                     Transport& transport)
     : settings_(settings),
       clock_(context.clock()),
       random_(context.random()),
@@ -42,8 +43,8 @@ Publisher::Publisher(PublisherSettings settings, Context& context, orders::Order
       late_marks_(context.metrics().counter("penstock_outbox_late_marks_total",
                                             "Marks refused because the row's lease had run out.", {})) {
   for (const auto& [outcome, name] : kOutcomes) {
-    published_[outcome] = &context.metrics().counter("penstock_outbox_publishes_total", "Publishes, by outcome.",
-                                                     {{"outcome", std::string(name)}});
+    published_[outcome] = &context.metrics().counter(
+        "penstock_outbox_publishes_total", "Publishes, by outcome.", {{"outcome", std::string(name)}});
   }
 }
 
@@ -104,7 +105,8 @@ void Publisher::note_transport(const Answers& answers) {
     return;
   }
   // A few rows that the transport does not like say nothing about the transport.
-  const bool outage = fruitless_batches_ > 0 || answers.size() > kOutageBatch || has(answers, PublishOutcome::Unknown);
+  const bool outage =
+      fruitless_batches_ > 0 || answers.size() > kOutageBatch || has(answers, PublishOutcome::Unknown);
   if (!outage) return;
   ++fruitless_batches_;
   declared_ = false;
@@ -135,11 +137,13 @@ OutboxMark Publisher::judge_one(const orders::OutboxEvent& event, const PublishA
   const bool returned = answer.outcome == PublishOutcome::Returned;
   auto reason = std::string(returned ? "returned: " : "refused: ") + answer.detail;
   if (attempt < settings_.max_attempts) {
-    return {event.id, OutboxVerdict::Retry, std::move(reason), wait_before(attempt, settings_.retry, random_)};
+    return {event.id, OutboxVerdict::Retry, std::move(reason),
+            wait_before(attempt, settings_.retry, random_)};
   }
   reason += " (given up after " + std::to_string(attempt) + " publishes)";
   if (std::uint64_t suppressed = 0; dead_rows_.pass(suppressed)) {
-    logger_.error("outbox_row_dead", {{"event", event.id.str()}, {"reason", reason}, {"suppressed", suppressed}});
+    logger_.error("outbox_row_dead",
+                  {{"event", event.id.str()}, {"reason", reason}, {"suppressed", suppressed}});
   }
   return {event.id, OutboxVerdict::Dead, std::move(reason), {}};
 }
@@ -160,7 +164,8 @@ Result<void> Publisher::mark(const LeaseToken& token, const std::vector<OutboxMa
 Milliseconds Publisher::next_wait(const Events& events, std::size_t limit,
                                   const std::vector<OutboxMark>& marks) const {
   if (fruitless_batches_ > 1) {
-    return wait_before(fruitless_batches_ - 1, {settings_.unknown_retry, 10 * settings_.unknown_retry}, random_);
+    return wait_before(fruitless_batches_ - 1, {settings_.unknown_retry, 10 * settings_.unknown_retry},
+                       random_);
   }
   if (events.size() >= limit) return Milliseconds(0);
   auto wait = settings_.poll;

@@ -50,7 +50,8 @@ class Publisher {
   orders::OutboxMark judge_one(const orders::OutboxEvent& event, const PublishAnswer& answer);
   Result<void> mark(const LeaseToken& token, const std::vector<orders::OutboxMark>& marks);
   void note_transport(const Answers& answers);
-  Milliseconds next_wait(const Events& events, std::size_t limit, const std::vector<orders::OutboxMark>& marks) const;
+  Milliseconds next_wait(const Events& events, std::size_t limit,
+                         const std::vector<orders::OutboxMark>& marks) const;
 
   const PublisherSettings settings_;
   Clock& clock_;

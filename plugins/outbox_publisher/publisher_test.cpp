@@ -24,7 +24,8 @@ struct Outbox {
   std::map<EventId, OutboxMark> marks;
 
   void add(int rows) {
-    for (int i = 0; i < rows; ++i) due.push_back({EventId("e" + std::to_string(next++)), "order.created", {}, "{}", "", 0, {}});
+    for (int i = 0; i < rows; ++i)
+      due.push_back({EventId("e" + std::to_string(next++)), "order.created", {}, "{}", "", 0, {}});
   }
   OutboxLease lease(std::size_t max) {
     OutboxLease lease{LeaseToken("t"), {}};
@@ -39,7 +40,8 @@ struct Outbox {
     return std::vector<MarkOutcome>(batch.size(), MarkOutcome::Marked);
   }
   long count(OutboxVerdict verdict) const {
-    return std::count_if(marks.begin(), marks.end(), [&](const auto& mark) { return mark.second.verdict == verdict; });
+    return std::count_if(marks.begin(), marks.end(),
+                         [&](const auto& mark) { return mark.second.verdict == verdict; });
   }
   int next = 0;
 };
@@ -76,7 +78,9 @@ class PublisherTest : public CppUnit::TestFixture {
  public:
   void setUp() override {
     store_.on_lease = [this](std::size_t max) { return outbox_.lease(max); };
-    store_.on_mark = [this](const LeaseToken&, std::span<const OutboxMark> marks) { return outbox_.mark(marks); };
+    store_.on_mark = [this](const LeaseToken&, std::span<const OutboxMark> marks) {
+      return outbox_.mark(marks);
+    };
   }
 
   void tearDown() override {
@@ -87,7 +91,9 @@ class PublisherTest : public CppUnit::TestFixture {
   void confirmed_rows_are_sent_with_their_evidence() {
     // The row's evidence is what an operator shows when somebody claims a message was never sent.
     outbox_.add(3);
-    transport_.on_publish = [](const Message& m) { return PublishAnswer{PublishOutcome::Confirmed, "tag " + m.id.str()}; };
+    transport_.on_publish = [](const Message& m) {
+      return PublishAnswer{PublishOutcome::Confirmed, "tag " + m.id.str()};
+    };
     auto publisher_under_test = publisher();
     CPPUNIT_ASSERT(publisher_under_test.step().ok());
     CPPUNIT_ASSERT_EQUAL(3L, outbox_.count(OutboxVerdict::Sent));
@@ -152,7 +158,9 @@ class PublisherTest : public CppUnit::TestFixture {
   void an_unsendable_row_backs_off_and_ends_dead_with_its_reason() {
     // Retrying for ever hides a defect; giving up without a reason hides it too.
     settings_.max_attempts = 4;
-    transport_.on_publish = [](const Message&) { return PublishAnswer{PublishOutcome::Returned, "no queue is bound"}; };
+    transport_.on_publish = [](const Message&) {
+      return PublishAnswer{PublishOutcome::Returned, "no queue is bound"};
+    };
     auto publisher_under_test = publisher();
     Milliseconds before{0};
     for (std::uint32_t attempts = 0; attempts < 3; ++attempts) {
@@ -175,13 +183,16 @@ class PublisherTest : public CppUnit::TestFixture {
   void an_unconfirmed_row_is_never_given_up() {
     // An unknown outcome is no failure: the message may be there, and an outage is not the row's fault.
     outbox_.due.push_back({EventId("e"), "order.created", {}, "{}", "", 5'000, {}});
-    transport_.on_publish = [](const Message&) { return PublishAnswer{PublishOutcome::Unknown, "no confirm in time"}; };
+    transport_.on_publish = [](const Message&) {
+      return PublishAnswer{PublishOutcome::Unknown, "no confirm in time"};
+    };
     auto publisher_under_test = publisher();
     CPPUNIT_ASSERT(publisher_under_test.step().ok());
     const auto mark = outbox_.marks[EventId("e")];
     CPPUNIT_ASSERT(mark.verdict == OutboxVerdict::Retry && mark.after <= settings_.unknown_retry);
     CPPUNIT_ASSERT_EQUAL(std::string("not confirmed: no confirm in time"), mark.detail);
-    CPPUNIT_ASSERT_EQUAL(std::string("takes no message: no confirm in time"), context_.health().state("transport"));
+    CPPUNIT_ASSERT_EQUAL(std::string("takes no message: no confirm in time"),
+                         context_.health().state("transport"));
   }
 
   void an_outage_is_probed_with_few_rows_and_growing_waits() {
@@ -222,12 +233,15 @@ class PublisherTest : public CppUnit::TestFixture {
 
   void nothing_is_leased_before_the_queues_are_declared() {
     // A message without its queue would only come back, and use up an attempt.
-    transport_.on_declare = [](const Topology&) -> Result<void> { return Error{ErrorCode::Unavailable, "no route to broker"}; };
+    transport_.on_declare = [](const Topology&) -> Result<void> {
+      return Error{ErrorCode::Unavailable, "no route to broker"};
+    };
     outbox_.add(1);
     auto publisher_under_test = publisher();
     CPPUNIT_ASSERT(!publisher_under_test.step().ok());
     CPPUNIT_ASSERT_EQUAL(0, store_.leases());
-    CPPUNIT_ASSERT_EQUAL(std::string("queues not declared: no route to broker"), context_.health().state("transport"));
+    CPPUNIT_ASSERT_EQUAL(std::string("queues not declared: no route to broker"),
+                         context_.health().state("transport"));
   }
 
   void late_marks_are_counted() {
@@ -246,7 +260,8 @@ class PublisherTest : public CppUnit::TestFixture {
     outbox_.add(1);
     int calls = 0;
     int failures = 1;
-    store_.on_mark = [&](const LeaseToken&, std::span<const OutboxMark> marks) -> Result<std::vector<MarkOutcome>> {
+    store_.on_mark = [&](const LeaseToken&,
+                         std::span<const OutboxMark> marks) -> Result<std::vector<MarkOutcome>> {
       if (++calls <= failures) return Error{ErrorCode::UnknownOutcome, "lost on commit"};
       return outbox_.mark(marks);
     };

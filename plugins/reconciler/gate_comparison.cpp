@@ -24,7 +24,8 @@ GateComparison::GateComparison(Context& context) : logger_(context.logger()) {
   }
 }
 
-void GateComparison::compare(std::span<const orders::SkuSnapshot> gate, std::span<const orders::GateSku> books) {
+void GateComparison::compare(std::span<const orders::SkuSnapshot> gate,
+                             std::span<const orders::GateSku> books) {
   auto found = find(gate, books);
   std::map<std::string, int> lasting;
   for (const auto& [sku, difference] : found) {

@@ -47,7 +47,8 @@ class GateComparisonTest : public CppUnit::TestFixture {
     for (const auto* kind : {"free_too_low", "free_too_high", "missing_sku", "unknown_sku"}) {
       CPPUNIT_ASSERT_EQUAL(1.0, reported(kind));
     }
-    CPPUNIT_ASSERT(context_.logger().contains("gate_differs_from_books kind=free_too_low sku=A gate_free=5 books_free=7"));
+    CPPUNIT_ASSERT(context_.logger().contains(
+        "gate_differs_from_books kind=free_too_low sku=A gate_free=5 books_free=7"));
   }
 
   void what_is_mended_is_no_longer_reported() {

@@ -16,9 +16,12 @@ HttpResponse page(const Result<std::vector<orders::SkuSnapshot>>& snapshot) {
   writer.begin_object().key("skus").begin_array();
   for (const auto& sku : *snapshot) {
     writer.begin_object()
-        .key("productId").string(sku.sku.str())
-        .key("free").integer(sku.free)
-        .key("held").integer(sku.held)
+        .key("productId")
+        .string(sku.sku.str())
+        .key("free")
+        .integer(sku.free)
+        .key("held")
+        .integer(sku.held)
         .end_object();
   }
   HttpResponse response;
@@ -38,7 +41,8 @@ void GatePage::answer(HttpReply reply) {
   const bool taken = lane_.submit(shared, [shared](const Result<bool>& answered) {
     if (!answered) shared->send(problem_retry_after(503, "STOPPING", answered.error().message, 1));
   });
-  if (!taken) shared->send(problem_retry_after(503, "BACKLOG", "too many ask for the gate's figures at once", 1));
+  if (!taken)
+    shared->send(problem_retry_after(503, "BACKLOG", "too many ask for the gate's figures at once", 1));
 }
 
 std::vector<Result<bool>> GatePage::answer_all(std::span<SharedReply> replies) {

@@ -28,7 +28,8 @@ Result<void> GateRebuild::install() {
   // Whatever this comes to, a next try begins anew: a later rebuild may have overtaken this one.
   const auto epoch = *std::exchange(begun_, std::nullopt);
   if (auto finished = gate_.finish_rebuild(epoch, *image); !finished) return finished;
-  logger_.info("gate_rebuilt", {{"epoch", epoch}, {"skus", image->skus.size()}, {"holds", image->holds.size()}});
+  logger_.info("gate_rebuilt",
+               {{"epoch", epoch}, {"skus", image->skus.size()}, {"holds", image->holds.size()}});
   return {};
 }
 

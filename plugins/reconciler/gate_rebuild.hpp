@@ -22,7 +22,8 @@ struct GateRebuildSettings {
 
 class GateRebuild {
  public:
-  GateRebuild(GateRebuildSettings settings, orders::StockBooks& books, orders::StockGate& gate, Logger& logger);
+  GateRebuild(GateRebuildSettings settings, orders::StockBooks& books, orders::StockGate& gate,
+              Logger& logger);
 
   // One step while the gate is closed. The wait until the next step; zero when the gate is open again.
   Result<Milliseconds> step();

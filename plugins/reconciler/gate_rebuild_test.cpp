@@ -65,7 +65,9 @@ class GateRebuildTest : public CppUnit::TestFixture {
 
   void books_that_are_away_are_read_again_without_a_new_epoch() {
     // A gate is never opened on a guess.
-    books_.on_gate_image = [](std::size_t) -> Result<GateImage> { return Error{ErrorCode::Unavailable, "no database"}; };
+    books_.on_gate_image = [](std::size_t) -> Result<GateImage> {
+      return Error{ErrorCode::Unavailable, "no database"};
+    };
     CPPUNIT_ASSERT_EQUAL(std::string("no database"), rebuild_.step().error().message);
     CPPUNIT_ASSERT(gate_.images().empty());
     setUp();

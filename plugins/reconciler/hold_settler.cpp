@@ -50,7 +50,8 @@ Result<bool> HoldSettler::step() {
     const auto findings = examine(*page);
     if (!findings) return findings.error();
     if (auto done = abandon(findings->orphans); !done) return done.error();
-    if (auto done = release(findings->ended_unsold, orders::ReleaseKind::Ended, unsold_); !done) return done.error();
+    if (auto done = release(findings->ended_unsold, orders::ReleaseKind::Ended, unsold_); !done)
+      return done.error();
     if (auto done = confirm(findings->ended_sold); !done) return done.error();
   }
   return advance(*page, before);
@@ -80,8 +81,10 @@ Result<void> HoldSettler::abandon(const Holds& orphans) {
   Holds abandoned;
   Result<void> result;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) result = answers[i].error();
-    else if (*answers[i] == orders::AbandonOutcome::Abandoned) abandoned.push_back(orphans[i]);
+    if (!answers[i])
+      result = answers[i].error();
+    else if (*answers[i] == orders::AbandonOutcome::Abandoned)
+      abandoned.push_back(orphans[i]);
   }
   if (auto released = release(abandoned, orders::ReleaseKind::Undone, orphans_); !released) return released;
   return result;
@@ -99,8 +102,9 @@ Result<void> HoldSettler::release(const Holds& holds, orders::ReleaseKind kind, 
       result = outcomes[i].error();
     } else if (*outcomes[i] == orders::ReleaseOutcome::Released) {
       settled.increment();
-      logger_.warn(kind == orders::ReleaseKind::Undone ? "orphan_hold_released" : "ended_hold_released",
-                   {{"order", holds[i].order_no.str()}, {"held_at_ms", holds[i].held_at.time_since_epoch().count()}});
+      logger_.warn(
+          kind == orders::ReleaseKind::Undone ? "orphan_hold_released" : "ended_hold_released",
+          {{"order", holds[i].order_no.str()}, {"held_at_ms", holds[i].held_at.time_since_epoch().count()}});
     }
   }
   return result;

@@ -24,7 +24,8 @@ struct HoldSettlerSettings {
 
 class HoldSettler {
  public:
-  HoldSettler(HoldSettlerSettings settings, Context& context, orders::OrderStore& store, orders::StockGate& gate);
+  HoldSettler(HoldSettlerSettings settings, Context& context, orders::OrderStore& store,
+              orders::StockGate& gate);
 
   // Effect: reads one page of holds and settles what is to be settled. True when there are more pages.
   // After an error the same page is read again.

@@ -44,8 +44,13 @@ class HoldSettlerTest : public CppUnit::TestFixture {
   HoldSettler settler() { return {settings_, context_, store_, gate_}; }
 
   void hold(const std::string& number, Milliseconds age) {
-    holds_.push_back({OrderNo(number), UserId("U"), RequestId("R" + number), BodyHash("b"), {{Sku("A"), 2}},
-                      context_.clock().now() - age, 1});
+    holds_.push_back({OrderNo(number),
+                      UserId("U"),
+                      RequestId("R" + number),
+                      BodyHash("b"),
+                      {{Sku("A"), 2}},
+                      context_.clock().now() - age,
+                      1});
   }
   void order(const std::string& number, OrderStatus status, Milliseconds since) {
     Order entry;
@@ -69,7 +74,8 @@ class HoldSettlerTest : public CppUnit::TestFixture {
       return page;
     };
     gate_.on_release = [this](const ReleaseRequest& request) {
-      const auto gone = std::erase_if(holds_, [&](const GateHold& one) { return one.order_no == request.order_no; });
+      const auto gone =
+          std::erase_if(holds_, [&](const GateHold& one) { return one.order_no == request.order_no; });
       return gone > 0 ? ReleaseOutcome::Released : ReleaseOutcome::NothingHeld;
     };
     store_.on_find = [this](std::span<const OrderNo> numbers) {
@@ -192,7 +198,9 @@ class HoldSettlerTest : public CppUnit::TestFixture {
   void an_unknown_abandon_keeps_the_hold_and_its_place() {
     // Without the store's word nothing is given back, and the hold is not forgotten either.
     hold("1", 31s);
-    store_.on_abandon = [](const OrderNo&) -> Result<AbandonOutcome> { return Error{ErrorCode::UnknownOutcome, "lost"}; };
+    store_.on_abandon = [](const OrderNo&) -> Result<AbandonOutcome> {
+      return Error{ErrorCode::UnknownOutcome, "lost"};
+    };
     auto under_test = settler();
     CPPUNIT_ASSERT(!under_test.step().ok());
     CPPUNIT_ASSERT(gate_.released().empty());

@@ -25,9 +25,9 @@ class ReconcilerPlugin : public Plugin {
   Result<void> configure(Context& context) override {
     context_ = &context;
     settings_ = read_settings(context.config());
-    context.http().add({.listener = HttpListener::Operator, .path = "/admin/gate", .handler = [this](const auto&, auto reply) {
-      page_->answer(std::move(reply));
-    }});
+    context.http().add({.listener = HttpListener::Operator,
+                        .path = "/admin/gate",
+                        .handler = [this](const auto&, auto reply) { page_->answer(std::move(reply)); }});
     return {};
   }
 
@@ -36,7 +36,8 @@ class ReconcilerPlugin : public Plugin {
     page_.emplace(context_->metrics(), services.require<orders::StockGate>());
     reconciler_.emplace(settings_, *context_, services.require<orders::OrderStore>(),
                         services.require<orders::StockBooks>(), services.require<orders::StockGate>());
-    worker_.emplace(WorkerSettings{.name = "reconcile"}, context_->logger(), [this] { return reconciler_->step(); });
+    worker_.emplace(WorkerSettings{.name = "reconcile"}, context_->logger(),
+                    [this] { return reconciler_->step(); });
     return {};
   }
 

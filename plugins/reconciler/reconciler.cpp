@@ -16,7 +16,8 @@ Result<Milliseconds> Reconciler::step() {
   if (!within_pass_) {
     const auto snapshot = gate_.snapshot();
     if (!snapshot) {
-      return snapshot.error().code == ErrorCode::NotLoaded ? rebuild() : Result<Milliseconds>(snapshot.error());
+      return snapshot.error().code == ErrorCode::NotLoaded ? rebuild()
+                                                           : Result<Milliseconds>(snapshot.error());
     }
     rebuild_.gate_is_open();
     probe_->ready();
@@ -31,8 +32,10 @@ Result<Milliseconds> Reconciler::step() {
 Result<Milliseconds> Reconciler::rebuild() {
   comparison_.forget();
   auto next = rebuild_.step();
-  if (!next) probe_->not_ready("the gate is closed, its rebuild failed: " + next.error().message);
-  else if (next->count() > 0) probe_->not_ready("the gate is closed and being rebuilt");
+  if (!next)
+    probe_->not_ready("the gate is closed, its rebuild failed: " + next.error().message);
+  else if (next->count() > 0)
+    probe_->not_ready("the gate is closed and being rebuilt");
   return next;
 }
 

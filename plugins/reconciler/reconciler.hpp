@@ -20,8 +20,8 @@ struct ReconcilerSettings {
 
 class Reconciler {
  public:
-  Reconciler(ReconcilerSettings settings, Context& context, orders::OrderStore& store, orders::StockBooks& books,
-             orders::StockGate& gate);
+  Reconciler(ReconcilerSettings settings, Context& context, orders::OrderStore& store,
+             orders::StockBooks& books, orders::StockGate& gate);
 
   // One bounded piece of work. The wait until the next.
   Result<Milliseconds> step();

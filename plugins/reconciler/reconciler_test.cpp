@@ -59,7 +59,8 @@ class ReconcilerTest : public CppUnit::TestFixture {
     // A database that is late is waited for; until then nobody hears "sold out".
     books_away_ = true;
     start();
-    CPPUNIT_ASSERT(wait_until([&] { return health() == "the gate is closed, its rebuild failed: no database"; }));
+    CPPUNIT_ASSERT(
+        wait_until([&] { return health() == "the gate is closed, its rebuild failed: no database"; }));
     CPPUNIT_ASSERT(!open_);
     books_away_ = false;
     CPPUNIT_ASSERT(wait_until([&] { return open_ && health().empty(); }));

@@ -14,7 +14,9 @@ using orders::Handled;
 // Seconds; a release is early enough when nobody notices, and an hour late when everything is down.
 const std::vector<double> kLagBuckets{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3'600};
 
-double in_seconds(Milliseconds span) { return std::chrono::duration<double>(span).count(); }
+double in_seconds(Milliseconds span) {
+  return std::chrono::duration<double>(span).count();
+}
 
 }  // namespace
 
@@ -23,9 +25,10 @@ Expirer::Expirer(ExpirerSettings settings, orders::OrderStore& store, Metrics& m
       retry_(settings.retry, random),
       store_(store),
       lag_(metrics.histogram("penstock_release_lag_seconds",
-                             "How long after its pay deadline an unpaid order was cancelled.", {}, kLagBuckets)),
-      sweep_batch_(metrics.histogram("penstock_batch_size", "Items per batch, by stage.", {{"stage", "sweep"}},
-                                     kBatchBuckets)) {}
+                             "How long after its pay deadline an unpaid order was cancelled.", {},
+                             kLagBuckets)),
+      sweep_batch_(metrics.histogram("penstock_batch_size", "Items per batch, by stage.",
+                                     {{"stage", "sweep"}}, kBatchBuckets)) {}
 
 std::vector<orders::Verdict> Expirer::work(std::span<const orders::EventItem> items) {
   std::vector<orders::OrderNo> numbers;
@@ -48,7 +51,8 @@ orders::Verdict Expirer::judge(const orders::EventItem& item, const Result<Expir
     case ExpireOutcome::Expired: count_release(*answer); return {Handled::Done, {}, {}};
     case ExpireOutcome::AlreadyEnded: return {Handled::Repeated, {}, {}};
     case ExpireOutcome::NotDue:
-      return not_yet(item, answer->span, "the pay deadline is " + std::to_string(answer->span.count()) + " ms away");
+      return not_yet(item, answer->span,
+                     "the pay deadline is " + std::to_string(answer->span.count()) + " ms away");
     case ExpireOutcome::NotWaiting: return not_yet(item, {}, "the order does not wait for its payment yet");
     case ExpireOutcome::UnknownOrder: break;
   }
@@ -84,6 +88,8 @@ Result<Milliseconds> Expirer::sweep() {
   return more ? Milliseconds(0) : settings_.sweep;
 }
 
-void Expirer::count_release(const ExpireAnswer& answer) { lag_.observe(in_seconds(answer.span)); }
+void Expirer::count_release(const ExpireAnswer& answer) {
+  lag_.observe(in_seconds(answer.span));
+}
 
 }  // namespace penstock::timeout_release

@@ -66,7 +66,9 @@ class ExpirerTest : public CppUnit::TestFixture {
 
   void an_early_event_comes_back_when_the_database_says() {
     // The deadline is the database's instant; the transport's clock may be a minute off.
-    store_.on_expire = [](const OrderNo&) { return ExpireAnswer{ExpireOutcome::NotDue, Milliseconds(90'000)}; };
+    store_.on_expire = [](const OrderNo&) {
+      return ExpireAnswer{ExpireOutcome::NotDue, Milliseconds(90'000)};
+    };
     const auto early = item("1");
     auto under_test = expirer();
     const auto verdict = under_test.work(std::span(&early, 1)).at(0);
@@ -84,7 +86,9 @@ class ExpirerTest : public CppUnit::TestFixture {
 
   void the_lag_of_each_release_is_measured() {
     // Units that come back late are units that nobody could buy.
-    store_.on_expire = [](const OrderNo&) { return ExpireAnswer{ExpireOutcome::Expired, Milliseconds(1'500)}; };
+    store_.on_expire = [](const OrderNo&) {
+      return ExpireAnswer{ExpireOutcome::Expired, Milliseconds(1'500)};
+    };
     store_.on_overdue = [](std::size_t) { return numbers(1); };
     const auto due = item("1");
     auto under_test = expirer();
@@ -134,7 +138,9 @@ class ExpirerTest : public CppUnit::TestFixture {
   void a_sweep_that_ends_nothing_does_not_spin() {
     // A database that refuses every update must be left alone for a while; the worker backs off.
     store_.on_overdue = [](std::size_t limit) { return numbers(limit); };
-    store_.on_expire = [](const OrderNo&) -> Result<ExpireAnswer> { return Error{ErrorCode::Unavailable, "read-only"}; };
+    store_.on_expire = [](const OrderNo&) -> Result<ExpireAnswer> {
+      return Error{ErrorCode::Unavailable, "read-only"};
+    };
     auto under_test = expirer();
     const auto step = under_test.sweep();
     CPPUNIT_ASSERT(!step.ok());

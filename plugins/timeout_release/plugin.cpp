@@ -16,7 +16,8 @@ ExpirerSettings read_settings(const Config& config) {
   settings.max_batch = static_cast<std::size_t>(config.integer("max_batch"));
   settings.sweep = config.duration("sweep_ms");
   settings.retry.back_off = {config.duration("first_retry_ms"), config.duration("max_retry_ms")};
-  settings.retry.unknown_order_attempts = static_cast<std::uint32_t>(config.integer("unknown_order_attempts"));
+  settings.retry.unknown_order_attempts =
+      static_cast<std::uint32_t>(config.integer("unknown_order_attempts"));
   settings.early_attempts = static_cast<std::uint32_t>(config.integer("early_attempts"));
   return settings;
 }
@@ -44,10 +45,10 @@ class TimeoutRelease : public Plugin {
     expirer_.emplace(settings_, services.require<orders::OrderStore>(), metrics, context_->random());
     releaser_.emplace(orders::RetryPolicy(settings_.retry, context_->random()),
                       services.require<orders::StockGate>());
-    pay_due_handler_.emplace(orders::EventHandlerSettings{"pay_due", std::string(orders::kOrderPayDue)}, metrics,
-                             [this](auto items) { return expirer_->work(items); });
-    release_handler_.emplace(orders::EventHandlerSettings{"release", std::string(orders::kOrderReleased)}, metrics,
-                             [this](auto items) { return releaser_->work(items); });
+    pay_due_handler_.emplace(orders::EventHandlerSettings{"pay_due", std::string(orders::kOrderPayDue)},
+                             metrics, [this](auto items) { return expirer_->work(items); });
+    release_handler_.emplace(orders::EventHandlerSettings{"release", std::string(orders::kOrderReleased)},
+                             metrics, [this](auto items) { return releaser_->work(items); });
 
     auto& transport = services.require<Transport>();
     pay_due_consumer_.emplace(*context_, transport, pay_due_options_,

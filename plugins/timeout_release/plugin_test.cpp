@@ -47,10 +47,12 @@ class PluginTest : public CppUnit::TestFixture {
              store_.expired() == std::vector<OrderNo>{OrderNo("swept")};
     }));
     const auto due = delivery(kOrderPayDue);
-    CPPUNIT_ASSERT(std::holds_alternative<Done>(transport_.deliver(pay_due_queue(), std::span(&due, 1)).at(0)));
+    CPPUNIT_ASSERT(
+        std::holds_alternative<Done>(transport_.deliver(pay_due_queue(), std::span(&due, 1)).at(0)));
     CPPUNIT_ASSERT(store_.expired().back() == OrderNo("event"));
     const auto released = delivery(kOrderReleased);
-    CPPUNIT_ASSERT(std::holds_alternative<Done>(transport_.deliver(release_queue(), std::span(&released, 1)).at(0)));
+    CPPUNIT_ASSERT(
+        std::holds_alternative<Done>(transport_.deliver(release_queue(), std::span(&released, 1)).at(0)));
     CPPUNIT_ASSERT_EQUAL(std::size_t(1), gate_.released().size());
     CPPUNIT_ASSERT(plugin_.stop().ok());
     CPPUNIT_ASSERT(!transport_.subscribed(pay_due_queue()) && !transport_.subscribed(release_queue()));

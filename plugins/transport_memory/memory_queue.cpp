@@ -38,16 +38,10 @@ void MemoryQueue::settle(const SettledBatch& settled) {
 void MemoryQueue::apply(Entry entry, const Verdict& verdict) {
   const auto due = clock_.steady_now() + verdict.after;
   switch (verdict.kind) {
-    case VerdictKind::Done:
-      ids_.erase(entry.message.id);
-      return;
-    case VerdictKind::Dead:
-      return park(std::move(entry), verdict.reason);
-    case VerdictKind::RetryAlone:
-      return wait_alone(std::move(entry), due);
-    case VerdictKind::Retry:
-      entry.alone = false;
-      return wait(std::move(entry), due);
+    case VerdictKind::Done: ids_.erase(entry.message.id); return;
+    case VerdictKind::Dead: return park(std::move(entry), verdict.reason);
+    case VerdictKind::RetryAlone: return wait_alone(std::move(entry), due);
+    case VerdictKind::Retry: entry.alone = false; return wait(std::move(entry), due);
   }
 }
 

@@ -66,12 +66,8 @@ void QueueSource::settle(sql::Transaction& tx, const SettledBatch& settled) cons
     const auto key = settled.batch.keys[i];
     const auto& verdict = settled.verdicts[i];
     switch (verdict.kind) {
-      case VerdictKind::Done:
-        done.add(key);
-        break;
-      case VerdictKind::Dead:
-        dead.add(key, token, verdict.reason);
-        break;
+      case VerdictKind::Done: done.add(key); break;
+      case VerdictKind::Dead: dead.add(key, token, verdict.reason); break;
       case VerdictKind::Retry:
       case VerdictKind::RetryAlone:
         retry.add(key, token, verdict.kind == VerdictKind::RetryAlone ? 1 : 0, verdict.after.count(),

@@ -122,7 +122,8 @@ class IncludeRulesTest : public CppUnit::TestFixture {
 
   void a_breach_would_be_found() {
     // The rules above must be able to fail.
-    std::istringstream text("#include \"stock_memory/gate.hpp\"\n#include <Poco/Util/Application.h>\n#include <map>\n");
+    std::istringstream text(
+        "#include \"stock_memory/gate.hpp\"\n#include <Poco/Util/Application.h>\n#include <map>\n");
     const auto includes = includes_of("plugins/x/y.cpp", text);
     CPPUNIT_ASSERT_EQUAL(std::size_t{3}, includes.size());
     CPPUNIT_ASSERT_EQUAL(std::string("plugins/x/y.cpp:1 includes \"stock_memory/gate.hpp\"\n"),

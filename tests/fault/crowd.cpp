@@ -16,8 +16,8 @@ constexpr auto kStuck = std::chrono::milliseconds(700);
 
 std::string describe(const load::SaleResult& result) {
   std::ostringstream out;
-  out << result.asked << " asked, " << result.accepted << " accepted, " << result.unanswered << " unanswered, "
-      << result.unfinished << " unfinished";
+  out << result.asked << " asked, " << result.accepted << " accepted, " << result.unanswered
+      << " unanswered, " << result.unfinished << " unfinished";
   for (const auto& [state, count] : result.states) out << ", " << count << ' ' << state;
   for (const auto& [code, count] : result.refused) out << ", " << count << ' ' << code;
   for (const auto& contradiction : result.contradictions) out << "\n" << contradiction;

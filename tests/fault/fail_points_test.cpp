@@ -20,7 +20,8 @@ std::string armed(std::string_view point, const std::string& action) {
   const std::string name(point);
   if (name == "reconciler.mid_rebuild" || name == "timeout.after_expire") return name + "=" + action + "@1";
   // An orphan needs an accept that takes longer than the reconciler's grace.
-  if (name == "reconciler.after_abandon") return "intake.after_reserve=delay:3000@2," + name + "=" + action + "@1";
+  if (name == "reconciler.after_abandon")
+    return "intake.after_reserve=delay:3000@2," + name + "=" + action + "@1";
   return name + "=" + action + "@2";
 }
 

@@ -74,7 +74,9 @@ std::int64_t Audit::of_product(const std::string& product, const std::string& te
   return 0;
 }
 
-std::int64_t Audit::orders(const std::string& status) const { return integer(member(report_, "orders"), status); }
+std::int64_t Audit::orders(const std::string& status) const {
+  return integer(member(report_, "orders"), status);
+}
 
 std::int64_t Audit::all_orders() const {
   std::int64_t sum = 0;
@@ -82,21 +84,27 @@ std::int64_t Audit::all_orders() const {
   return sum;
 }
 
-std::int64_t Audit::outbox(const std::string& state) const { return integer(member(report_, "outbox"), state); }
+std::int64_t Audit::outbox(const std::string& state) const {
+  return integer(member(report_, "outbox"), state);
+}
 
-bool Audit::gate_was_checked() const { return *member(report_, "gateChecked").as_bool(); }
+bool Audit::gate_was_checked() const {
+  return *member(report_, "gateChecked").as_bool();
+}
 
 void wait_until_at_rest(const Server& server) {
   const bool rest = testkit::wait_until(
       [&] {
-        return server.metric_sum("penstock_outbox_events") == 0 && server.metric_sum("penstock_queue_messages") == 0 &&
+        return server.metric_sum("penstock_outbox_events") == 0 &&
+               server.metric_sum("penstock_queue_messages") == 0 &&
                server.metric_sum("penstock_dead_letters") == 0;
       },
       kLimit);
   CPPUNIT_ASSERT_MESSAGE(server.ask("/metrics") + server.log(), rest);
 }
 
-void reckon(const Shop& shop, const Server& server, Crowd& crowd, const std::string& product, std::int64_t units) {
+void reckon(const Shop& shop, const Server& server, Crowd& crowd, const std::string& product,
+            std::int64_t units) {
   const auto& told_so = crowd.finish();
   wait_until_at_rest(server);
   const Audit audit(shop);

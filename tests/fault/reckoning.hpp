@@ -32,6 +32,7 @@ void wait_until_at_rest(const Server& server);
 // Everything that must hold when a sale of `units` of `product` is over and at rest: every accepted request
 // has one order in one final state, the books know exactly these orders, every unit is sold to a payer or
 // free, the gate says the same, nothing is left over.
-void reckon(const Shop& shop, const Server& server, Crowd& crowd, const std::string& product, std::int64_t units);
+void reckon(const Shop& shop, const Server& server, Crowd& crowd, const std::string& product,
+            std::int64_t units);
 
 }  // namespace penstock::fault_test

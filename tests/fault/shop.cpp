@@ -38,12 +38,15 @@ std::vector<std::string> quick_settings() {
 
 }  // namespace
 
-Server::Server(const std::vector<std::string>& command, const std::string& fail_points, std::uint16_t operator_port)
-    : process_(command, folder_.path(), {"PENSTOCK_FAILPOINTS=" + fail_points}), operator_port_(operator_port) {}
+Server::Server(const std::vector<std::string>& command, const std::string& fail_points,
+               std::uint16_t operator_port)
+    : process_(command, folder_.path(), {"PENSTOCK_FAILPOINTS=" + fail_points}),
+      operator_port_(operator_port) {}
 
 void Server::wait_ready() {
   const bool ready =
-      wait_until([this] { return !ask("/health/ready").empty() || !process_.running(); }, kLimit) && process_.running();
+      wait_until([this] { return !ask("/health/ready").empty() || !process_.running(); }, kLimit) &&
+      process_.running();
   CPPUNIT_ASSERT_MESSAGE("never ready: " + ask("/health/ready") + log(), ready);
 }
 
@@ -116,10 +119,13 @@ Shop::Shop(const std::string& stock_rows)
   run({"stock", "load", file.string()});
 }
 
-void Shop::set(const std::string& key, const std::string& value) { settings_.push_back(key + "=" + value); }
+void Shop::set(const std::string& key, const std::string& value) {
+  settings_.push_back(key + "=" + value);
+}
 
 std::unique_ptr<Server> Shop::launch(const std::string& fail_points) const {
-  return std::make_unique<Server>(command({"serve"}, public_port_, operator_port_), fail_points, operator_port_);
+  return std::make_unique<Server>(command({"serve"}, public_port_, operator_port_), fail_points,
+                                  operator_port_);
 }
 
 std::unique_ptr<Server> Shop::open() const {
@@ -137,7 +143,8 @@ std::unique_ptr<Server> Shop::launch_beside(const std::string& plugins) const {
 
 std::string Shop::run(const std::vector<std::string>& words, int expected_status) const {
   const testkit::TempDir output;
-  testkit::Process process(command(words, public_port_, operator_port_), output.path(), {"PENSTOCK_FAILPOINTS="});
+  testkit::Process process(command(words, public_port_, operator_port_), output.path(),
+                           {"PENSTOCK_FAILPOINTS="});
   const int status = process.wait(kLimit);
   CPPUNIT_ASSERT_EQUAL_MESSAGE(process.out() + process.err(), expected_status, status);
   return process.out();

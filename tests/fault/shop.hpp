@@ -3,8 +3,8 @@
 // buyers find it again.
 #pragma once
 
-#include "penstock/testkit/process.hpp"
 #include "load/http_loop.hpp"
+#include "penstock/testkit/process.hpp"
 
 #include "penstock/testkit/temp_dir.hpp"
 
@@ -24,7 +24,8 @@ inline constexpr auto kLimit = std::chrono::seconds(60);
 class Server {
  public:
   // Starts and returns at once. `fail_points` as in PENSTOCK_FAILPOINTS.
-  Server(const std::vector<std::string>& command, const std::string& fail_points, std::uint16_t operator_port);
+  Server(const std::vector<std::string>& command, const std::string& fail_points,
+         std::uint16_t operator_port);
 
   void wait_ready();
   void signal(int number) const { process_.signal(number); }

@@ -83,7 +83,7 @@ void Bench::configure(const std::string& settings) {
 }
 
 std::unique_ptr<testkit::Process> Bench::start(std::vector<std::string> words,
-                                      const std::vector<std::string>& environment) const {
+                                               const std::vector<std::string>& environment) const {
   words.insert(words.begin(), PENSTOCK_PROGRAM);
   words.insert(words.end(), {"-c", configuration().string()});
   return std::make_unique<testkit::Process>(words, root(), environment);

@@ -31,7 +31,7 @@ class Bench {
   std::filesystem::path configuration() const { return root() / "test.properties"; }
 
   std::unique_ptr<testkit::Process> start(std::vector<std::string> words,
-                                 const std::vector<std::string>& environment = {}) const;
+                                          const std::vector<std::string>& environment = {}) const;
   // Runs to the end; the exit status is asserted. Returns standard error.
   std::string run(const std::vector<std::string>& words, int expected_status) const;
   std::string life() const;  // what the fixture `good` wrote

@@ -32,8 +32,9 @@ class OperatorCommandsTest : public CppUnit::TestFixture {
 
   Said penstock(std::vector<std::string> words) const {
     words.insert(words.begin(), PENSTOCK_PROGRAM);
-    words.insert(words.end(), {"-c", EMBEDDED_CONFIG, "--set", "data.dir=" + (folder_.path() / "data").string(),
-                               "--set", "http.operator.port=1"});  // where nobody listens
+    words.insert(words.end(),
+                 {"-c", EMBEDDED_CONFIG, "--set", "data.dir=" + (folder_.path() / "data").string(), "--set",
+                  "http.operator.port=1"});  // where nobody listens
     testkit::Process process(words, folder_.path(), {});
     const int status = process.wait(kLimit);
     return {status, process.out(), process.err()};
@@ -64,7 +65,8 @@ class OperatorCommandsTest : public CppUnit::TestFixture {
     // People press the up arrow.
     const auto path = file(kHeader + "9007199254740993,Mug,5,900,EUR\n");
     expect(penstock({"stock", "load", path}), 0, "1 stock rows added");
-    expect(penstock({"stock", "load", path}), 0, "0 stock rows added, 0 products changed, 1 stock rows unchanged");
+    expect(penstock({"stock", "load", path}), 0,
+           "0 stock rows added, 0 products changed, 1 stock rows unchanged");
     expect(penstock({"stock", "show"}), 0, "9007199254740993: initial 5, adjusted 0, free 5");
     file(kHeader + "9007199254740993,Mug,6,900,EUR\n");
     expect(penstock({"stock", "load", path}), 2, "stock.csv:2: ");
@@ -73,18 +75,21 @@ class OperatorCommandsTest : public CppUnit::TestFixture {
 
   void a_dry_run_writes_nothing() {
     // It is for files that somebody is not sure about.
-    expect(penstock({"stock", "load", file(kHeader + "p,Mug,5,900,EUR\n"), "--dry-run"}), 0, "dry run, nothing written");
+    expect(penstock({"stock", "load", file(kHeader + "p,Mug,5,900,EUR\n"), "--dry-run"}), 0,
+           "dry run, nothing written");
     expect(penstock({"stock", "show"}), 0, "no stock is loaded");
   }
 
   void a_stock_file_with_problems_writes_nothing_and_names_every_line() {
     // Half a file would be half a sale.
-    const auto said = penstock({"stock", "load", file(kHeader + "good,Mug,5,900,EUR\nbad,Mug,-5,900,EUR\nworse,Mug,5\n")});
+    const auto said =
+        penstock({"stock", "load", file(kHeader + "good,Mug,5,900,EUR\nbad,Mug,-5,900,EUR\nworse,Mug,5\n")});
     expect(said, 2, "stock.csv:3: quantity: found \"-5\"");
     expect(said, 2, "stock.csv:4: found 3 fields");
     expect(said, 2, "2 problems; nothing was written");
     expect(penstock({"stock", "show"}), 0, "no stock is loaded");
-    expect(penstock({"stock", "load", (folder_.path() / "missing.csv").string()}), 2, "missing.csv: cannot be read");
+    expect(penstock({"stock", "load", (folder_.path() / "missing.csv").string()}), 2,
+           "missing.csv: cannot be read");
   }
 
   void an_unknown_order_is_an_answer_of_no() {

@@ -158,13 +158,9 @@ std::size_t Connection::serve_one(std::string_view bytes, std::string& out) {
   Refusal refusal{};
   const auto& settings = listener_->settings;
   switch (parse_head(bytes, {settings.max_header_bytes, settings.max_target_bytes}, head, refusal)) {
-    case HeadState::Incomplete:
-      return 0;
-    case HeadState::Refused:
-      refuse(refusal, Refused::Malformed, out);
-      return 0;
-    case HeadState::Complete:
-      break;
+    case HeadState::Incomplete: return 0;
+    case HeadState::Refused: refuse(refusal, Refused::Malformed, out); return 0;
+    case HeadState::Complete: break;
   }
   verb_ = head.verb;
   close_after_ = !head.keep_alive;
@@ -268,10 +264,8 @@ void Connection::receive(Message& message) {
     case Message::Kind::StreamText:
       posted_event_bytes_ -= message.response.body.size();
       return append_stream(message.response.body);
-    case Message::Kind::EndStream:
-      return end_stream();
-    default:
-      break;
+    case Message::Kind::EndStream: return end_stream();
+    default: break;
   }
   std::string& out = empty_output();
   complete(message.kind, std::move(message.response), out);
@@ -410,18 +404,11 @@ void Connection::await_next() {
   const auto& settings = listener_->settings;
   switch (phase_) {
     case Phase::Closed:
-    case Phase::Lingering:
-      return;
-    case Phase::Handling:
-      deadline_ = Deadline::max();
-      return;
-    case Phase::Streaming:
-      deadline_ = loop_->now() + settings.stream_heartbeat;
-      return await_readable();
-    case Phase::Body:
-      return await_readable();
-    case Phase::Head:
-      break;
+    case Phase::Lingering: return;
+    case Phase::Handling: deadline_ = Deadline::max(); return;
+    case Phase::Streaming: deadline_ = loop_->now() + settings.stream_heartbeat; return await_readable();
+    case Phase::Body: return await_readable();
+    case Phase::Head: break;
   }
   if (close_after_) return linger();
   if (pending_.empty() && !head_begun_) deadline_ = loop_->now() + settings.idle_timeout;

@@ -53,18 +53,12 @@ bool is_visible(std::string_view text) {
 
 Verb verb_of(beast_http::verb verb) {
   switch (verb) {
-    case beast_http::verb::get:
-      return Verb::Get;
-    case beast_http::verb::head:
-      return Verb::Head;
-    case beast_http::verb::post:
-      return Verb::Post;
-    case beast_http::verb::put:
-      return Verb::Put;
-    case beast_http::verb::delete_:
-      return Verb::Delete;
-    default:
-      return Verb::Other;
+    case beast_http::verb::get: return Verb::Get;
+    case beast_http::verb::head: return Verb::Head;
+    case beast_http::verb::post: return Verb::Post;
+    case beast_http::verb::put: return Verb::Put;
+    case beast_http::verb::delete_: return Verb::Delete;
+    default: return Verb::Other;
   }
 }
 
@@ -259,18 +253,12 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) {
 
 std::string_view to_string(Verb verb) {
   switch (verb) {
-    case Verb::Get:
-      return "GET";
-    case Verb::Head:
-      return "HEAD";
-    case Verb::Post:
-      return "POST";
-    case Verb::Put:
-      return "PUT";
-    case Verb::Delete:
-      return "DELETE";
-    case Verb::Other:
-      break;
+    case Verb::Get: return "GET";
+    case Verb::Head: return "HEAD";
+    case Verb::Post: return "POST";
+    case Verb::Put: return "PUT";
+    case Verb::Delete: return "DELETE";
+    case Verb::Other: break;
   }
   return "OTHER";
 }

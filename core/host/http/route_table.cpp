@@ -18,16 +18,11 @@ const HttpMethod* method_of(Verb verb) {
                                          HttpMethod::Delete};
   switch (verb) {
     case Verb::Get:
-    case Verb::Head:
-      return &kMethods[0];
-    case Verb::Post:
-      return &kMethods[1];
-    case Verb::Put:
-      return &kMethods[2];
-    case Verb::Delete:
-      return &kMethods[3];
-    case Verb::Other:
-      break;
+    case Verb::Head: return &kMethods[0];
+    case Verb::Post: return &kMethods[1];
+    case Verb::Put: return &kMethods[2];
+    case Verb::Delete: return &kMethods[3];
+    case Verb::Other: break;
   }
   return nullptr;
 }

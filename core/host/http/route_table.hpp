@@ -5,9 +5,9 @@
 // a new one for each added route, and a request keeps using the one it started with.
 #pragma once
 
+#include "host/http/request_head.hpp"
 #include "penstock/http.hpp"
 #include "penstock/metrics.hpp"
-#include "host/http/request_head.hpp"
 
 #include <array>
 #include <atomic>

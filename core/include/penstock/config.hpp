@@ -17,9 +17,9 @@ namespace penstock {
 class Config {
  public:
   virtual ~Config() = default;
-  virtual std::string text(std::string_view key) const = 0;       // "string", "choice", "path", "secret"
-  virtual std::int64_t integer(std::string_view key) const = 0;   // "integer"
-  virtual bool flag(std::string_view key) const = 0;              // "boolean"
+  virtual std::string text(std::string_view key) const = 0;      // "string", "choice", "path", "secret"
+  virtual std::int64_t integer(std::string_view key) const = 0;  // "integer"
+  virtual bool flag(std::string_view key) const = 0;             // "boolean"
   virtual std::vector<std::string> list(std::string_view key) const = 0;  // "list", comma separated
   // "integer" keys whose name ends in _ms or _seconds.
   virtual std::chrono::milliseconds duration(std::string_view key) const = 0;

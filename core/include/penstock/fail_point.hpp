@@ -25,21 +25,20 @@ namespace penstock::fail_point {
 // Every point of the product, in the order in which one order meets them. A point that is not listed
 // here cannot be hit or armed, so a test over this list covers every window there is.
 inline constexpr std::string_view kNames[] = {
-    "intake.after_reserve",        // the gate holds stock, the store knows nothing
-    "store.accept.in_transaction", // order and outbox rows written, not committed
-    "intake.after_accept",         // committed, the client has no answer yet
-    "outbox.after_lease",          // rows leased, nothing published
-    "outbox.after_publish",        // the transport confirmed, the rows are not marked
-    "store.lock.in_transaction",   // stock locked, not committed
-    "consumer.after_lock",         // committed, the delivery is not settled
-    "store.pay.in_transaction",
-    "store.cancel.in_transaction",
-    "timeout.after_expire",        // cancelled and committed, the delivery is not settled
-    "gate.before_release",         // the release event was delivered, the gate has not heard of it
-    "gate.after_release",          // the gate released, the delivery is not settled
-    "gate.after_confirm",          // the gate confirmed, the delivery is not settled
-    "reconciler.mid_rebuild",      // the gate is closed, the image is read, not installed
-    "reconciler.after_abandon",    // the orphan's number is tombstoned, its hold not yet released
+    "intake.after_reserve",         // the gate holds stock, the store knows nothing
+    "store.accept.in_transaction",  // order and outbox rows written, not committed
+    "intake.after_accept",          // committed, the client has no answer yet
+    "outbox.after_lease",           // rows leased, nothing published
+    "outbox.after_publish",         // the transport confirmed, the rows are not marked
+    "store.lock.in_transaction",    // stock locked, not committed
+    "consumer.after_lock",          // committed, the delivery is not settled
+    "store.pay.in_transaction",    "store.cancel.in_transaction",
+    "timeout.after_expire",      // cancelled and committed, the delivery is not settled
+    "gate.before_release",       // the release event was delivered, the gate has not heard of it
+    "gate.after_release",        // the gate released, the delivery is not settled
+    "gate.after_confirm",        // the gate confirmed, the delivery is not settled
+    "reconciler.mid_rebuild",    // the gate is closed, the image is read, not installed
+    "reconciler.after_abandon",  // the orphan's number is tombstoned, its hold not yet released
 };
 
 // Reads PENSTOCK_FAILPOINTS. Errors: InvalidArgument names the entry, what was found and allowed.

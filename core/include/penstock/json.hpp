@@ -27,8 +27,8 @@ using Object = std::vector<Member>;  // in the order written
 class Value {
  public:
   // std::uint64_t only for integers above INT64_MAX.
-  using Data = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
-                            Array, Object>;
+  using Data =
+      std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object>;
   Value() = default;
   explicit Value(Data data) : data_(std::move(data)) {}
 

@@ -26,10 +26,10 @@
 namespace penstock {
 
 struct LaneSettings {
-  std::string stage;             // the `stage` label of the lane's metrics
+  std::string stage;  // the `stage` label of the lane's metrics
   std::size_t max_batch = 500;
   std::size_t max_queue = 10'000;
-  unsigned workers = 1;          // batches in work at the same time
+  unsigned workers = 1;  // batches in work at the same time
 };
 
 template <class Request, class Answer>
@@ -133,8 +133,8 @@ class Lane {
     } catch (...) {
       failure = "a batch handler threw something that is no std::exception";
     }
-    return std::vector<Result<Answer>>(
-        batch.size(), Error{ErrorCode::Internal, settings_.stage + ": " + failure});
+    return std::vector<Result<Answer>>(batch.size(),
+                                       Error{ErrorCode::Internal, settings_.stage + ": " + failure});
   }
 
   bool wait_until_empty(std::unique_lock<std::mutex>& lock, Deadline deadline) {

@@ -32,8 +32,7 @@ class Logger {
   virtual ~Logger() = default;
   virtual bool enabled(LogLevel level) const = 0;
   // `event` is lower_snake_case and constant: it is what people search for.
-  virtual void write(LogLevel level, std::string_view event,
-                     std::initializer_list<LogField> fields) = 0;
+  virtual void write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) = 0;
 
   using Fields = std::initializer_list<LogField>;
   void debug(std::string_view event, Fields fields) {

@@ -32,8 +32,8 @@ class Plugin {
 // The one symbol a plugin exports, named `penstock_plugin`. A plain struct: readable by any build,
 // so a mismatch can be reported rather than crashed on.
 struct PluginExport {
-  const char* manifest;     // the manifest's text, as the build wrote it beside the library
-  Plugin* (*create)();      // may throw; the host catches
+  const char* manifest;  // the manifest's text, as the build wrote it beside the library
+  Plugin* (*create)();   // may throw; the host catches
   void (*destroy)(Plugin*);
 };
 
@@ -42,8 +42,8 @@ extern const char* const kPluginManifest;  // defined by the build from the plug
 }  // namespace penstock
 
 // Put once into the plugin's plugin.cpp, at namespace scope.
-#define PENSTOCK_PLUGIN(Type)                                                                   \
-  extern "C" __attribute__((visibility("default"))) const ::penstock::PluginExport penstock_plugin; \
-  const ::penstock::PluginExport penstock_plugin = {                                            \
-      ::penstock::kPluginManifest, []() -> ::penstock::Plugin* { return new Type(); },          \
-      [](::penstock::Plugin* plugin) { delete plugin; }}
+#define PENSTOCK_PLUGIN(Type)                                                                           \
+  extern "C" __attribute__((visibility("default"))) const ::penstock::PluginExport penstock_plugin;     \
+  const ::penstock::PluginExport penstock_plugin = {::penstock::kPluginManifest,                        \
+                                                    []() -> ::penstock::Plugin* { return new Type(); }, \
+                                                    [](::penstock::Plugin* plugin) { delete plugin; }}

@@ -38,9 +38,9 @@ struct Topology {
 struct Message {
   EventId id;
   std::string routing_key;
-  std::string body;              // UTF-8 JSON
-  std::string trace;             // W3C traceparent, may be empty
-  Milliseconds delay{0};         // earliest delivery, from the moment of publishing
+  std::string body;       // UTF-8 JSON
+  std::string trace;      // W3C traceparent, may be empty
+  Milliseconds delay{0};  // earliest delivery, from the moment of publishing
 };
 
 enum class PublishOutcome {
@@ -80,9 +80,9 @@ using DeliveryHandler = std::function<std::vector<Settlement>(std::span<const De
 
 struct SubscribeOptions {
   QueueName queue;
-  std::uint32_t max_batch = 500;   // deliveries per handler call
-  std::uint32_t concurrency = 1;   // handler calls at the same time
-  Milliseconds lease{30'000};      // a delivery not settled by then is given to somebody else
+  std::uint32_t max_batch = 500;  // deliveries per handler call
+  std::uint32_t concurrency = 1;  // handler calls at the same time
+  Milliseconds lease{30'000};     // a delivery not settled by then is given to somebody else
 };
 
 // Delivers until destroyed or stopped. stop(): no new handler call starts; waits for the running
@@ -102,8 +102,8 @@ struct QueueDepth {
 };
 
 struct TransportTraits {
-  bool durable = true;          // a confirmed message survives kill -9 of everything
-  bool survives_restart = true; // of this process
+  bool durable = true;           // a confirmed message survives kill -9 of everything
+  bool survives_restart = true;  // of this process
   bool delays = true;
   bool delivers_across_processes = true;
 };

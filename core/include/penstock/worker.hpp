@@ -18,7 +18,7 @@
 namespace penstock {
 
 struct WorkerSettings {
-  std::string name;                   // in log lines and as the thread's name (first 15 bytes)
+  std::string name;  // in log lines and as the thread's name (first 15 bytes)
   Milliseconds first_back_off{50};
   Milliseconds max_back_off{5'000};
 };

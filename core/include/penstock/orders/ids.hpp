@@ -6,12 +6,12 @@
 namespace penstock::orders {
 
 using OrderNo = Id<struct OrderNoTag>;
-using Sku = Id<struct SkuTag>;              // the API's productId
+using Sku = Id<struct SkuTag>;  // the API's productId
 using WarehouseId = Id<struct WarehouseTag>;
 using UserId = Id<struct UserTag>;
-using RequestId = Id<struct RequestTag>;    // the client's idempotency key, unique per user
-using BodyHash = Id<struct BodyHashTag>;    // of the request's meaning: same key, other hash = KEY_REUSED
-using PaymentNo = Id<struct PaymentTag>;    // the payment provider's number, unique per provider
+using RequestId = Id<struct RequestTag>;  // the client's idempotency key, unique per user
+using BodyHash = Id<struct BodyHashTag>;  // of the request's meaning: same key, other hash = KEY_REUSED
+using PaymentNo = Id<struct PaymentTag>;  // the payment provider's number, unique per provider
 
 // What ids from outside may look like: 1 to 64 of A-Z a-z 0-9 . _ - : so they can be logged, put into
 // a path or a key without escaping.

@@ -70,8 +70,8 @@ enum class OutboxVerdict { Sent, Retry, Dead };
 struct OutboxMark {
   EventId id;
   OutboxVerdict verdict = OutboxVerdict::Sent;
-  std::string detail;       // Sent: the transport's evidence; otherwise the reason
-  Milliseconds after{0};    // Retry: not leased again before then
+  std::string detail;     // Sent: the transport's evidence; otherwise the reason
+  Milliseconds after{0};  // Retry: not leased again before then
 };
 
 enum class MarkOutcome {
@@ -133,10 +133,10 @@ struct CancelAnswer {
 };
 
 enum class ExpireOutcome {
-  Expired,         // was WAITING_PAY past its deadline; CANCELLED with reason TIMEOUT
-  NotDue,          // `span` remains
-  AlreadyEnded,    // paid, cancelled, failed
-  NotWaiting,      // PROCESSING: it has no deadline yet
+  Expired,       // was WAITING_PAY past its deadline; CANCELLED with reason TIMEOUT
+  NotDue,        // `span` remains
+  AlreadyEnded,  // paid, cancelled, failed
+  NotWaiting,    // PROCESSING: it has no deadline yet
   UnknownOrder,
 };
 

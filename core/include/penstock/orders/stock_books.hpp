@@ -41,9 +41,9 @@ struct StockRowProblem {
 };
 
 struct LoadReport {
-  std::size_t added = 0;      // stock rows new in the books
-  std::size_t changed = 0;    // products whose name, price or terms changed
-  std::size_t unchanged = 0;  // stock rows that were there already
+  std::size_t added = 0;                  // stock rows new in the books
+  std::size_t changed = 0;                // products whose name, price or terms changed
+  std::size_t unchanged = 0;              // stock rows that were there already
   std::vector<StockRowProblem> problems;  // not empty: nothing was written
 };
 
@@ -63,7 +63,7 @@ struct SkuBooks {
   std::int64_t initial = 0;
   std::int64_t adjustments = 0;
   std::int64_t available = 0;
-  std::int64_t held = 0;         // rows: lines of PROCESSING orders
+  std::int64_t held = 0;  // rows: lines of PROCESSING orders
   std::int64_t locked = 0;
   std::int64_t sold = 0;
   std::int64_t locked_rows = 0;  // sum of LOCKED lock rows
@@ -82,19 +82,19 @@ struct BookDifference {
 };
 
 struct Books {
-  std::vector<SkuBooks> skus;                    // by name
-  std::map<OrderStatus, std::int64_t> orders;    // every status, also those with none
-  std::int64_t abandoned = 0;                    // tombstones
+  std::vector<SkuBooks> skus;                  // by name
+  std::map<OrderStatus, std::int64_t> orders;  // every status, also those with none
+  std::int64_t abandoned = 0;                  // tombstones
   std::int64_t outbox_pending = 0;
   std::int64_t outbox_dead = 0;
-  std::vector<BookDifference> differences;       // empty: the books balance
+  std::vector<BookDifference> differences;  // empty: the books balance
 };
 
 struct StoreFigures {
-  std::map<std::string, std::int64_t> outbox;    // by state: NEW, LEASED, RETRY, DEAD (SENT is history)
+  std::map<std::string, std::int64_t> outbox;  // by state: NEW, LEASED, RETRY, DEAD (SENT is history)
   Milliseconds outbox_oldest_pending{0};
-  std::map<OrderStatus, std::int64_t> overdue;   // WAITING_PAY past its deadline; PROCESSING over a minute
-  std::int64_t imbalance_units = 0;              // sum of |imbalance| over the stock rows
+  std::map<OrderStatus, std::int64_t> overdue;  // WAITING_PAY past its deadline; PROCESSING over a minute
+  std::int64_t imbalance_units = 0;             // sum of |imbalance| over the stock rows
 };
 
 class StockBooks {
@@ -124,8 +124,8 @@ class StockBooks {
 };
 
 struct SchemaStatus {
-  int current = 0;  // newest applied step, 0 for an empty database
-  int target = 0;   // newest step this program knows
+  int current = 0;                   // newest applied step, 0 for an empty database
+  int target = 0;                    // newest step this program knows
   std::vector<std::string> pending;  // names of the steps to apply, in order
 };
 

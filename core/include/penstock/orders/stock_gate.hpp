@@ -104,9 +104,9 @@ enum class ConfirmOutcome {
 // The terms of a SKU's sale.
 struct SaleTerms {
   std::optional<TimePoint> starts_at;
-  std::optional<TimePoint> ends_at;                 // exclusive
-  std::optional<std::int64_t> limit_per_user;       // units per user over all orders
-  std::optional<std::int64_t> max_per_order;        // units per order
+  std::optional<TimePoint> ends_at;            // exclusive
+  std::optional<std::int64_t> limit_per_user;  // units per user over all orders
+  std::optional<std::int64_t> max_per_order;   // units per order
   bool operator==(const SaleTerms&) const = default;
 };
 

@@ -13,7 +13,8 @@ class FakeOrderStore : public orders::OrderStore {
  public:
   std::function<Result<orders::AcceptAnswer>(const orders::NewOrder&)> on_accept;
   std::function<Result<orders::OutboxLease>(std::size_t max)> on_lease;
-  std::function<Result<std::vector<orders::MarkOutcome>>(const LeaseToken&, std::span<const orders::OutboxMark>)>
+  std::function<Result<std::vector<orders::MarkOutcome>>(const LeaseToken&,
+                                                         std::span<const orders::OutboxMark>)>
       on_mark;
   std::function<Result<orders::LockOutcome>(const orders::LockRequest&)> on_lock;
   std::function<Result<orders::PayAnswer>(const orders::Payment&)> on_pay;
@@ -22,7 +23,8 @@ class FakeOrderStore : public orders::OrderStore {
   std::function<Result<std::vector<orders::OrderNo>>(std::size_t limit)> on_overdue;
   std::function<Result<orders::AbandonOutcome>(const orders::OrderNo&)> on_abandon;
   std::function<Result<std::vector<std::optional<orders::Order>>>(std::span<const orders::OrderNo>)> on_find;
-  std::function<Result<std::vector<orders::OrderMove>>(std::span<const orders::OrderNo>, std::int64_t)> on_moves;
+  std::function<Result<std::vector<orders::OrderMove>>(std::span<const orders::OrderNo>, std::int64_t)>
+      on_moves;
   std::function<Result<TimePoint>()> on_now;
 
   std::vector<Result<orders::AcceptAnswer>> accept(std::span<const orders::NewOrder> items) override {
@@ -52,9 +54,8 @@ class FakeOrderStore : public orders::OrderStore {
   }
 
   std::vector<Result<orders::LockOutcome>> lock_stock(std::span<const orders::LockRequest> items) override {
-    return each<orders::LockOutcome>(items, locked_, on_lock, [](const orders::LockRequest&) {
-      return orders::LockOutcome::Locked;
-    });
+    return each<orders::LockOutcome>(items, locked_, on_lock,
+                                     [](const orders::LockRequest&) { return orders::LockOutcome::Locked; });
   }
 
   std::vector<Result<orders::PayAnswer>> pay(std::span<const orders::Payment> items) override {
@@ -144,8 +145,10 @@ class FakeOrderStore : public orders::OrderStore {
     kept.insert(kept.end(), items.begin(), items.end());
     std::vector<Result<Answer>> answers;
     for (const auto& item : items) {
-      if (hook) answers.push_back(hook(item));
-      else answers.push_back(happy(item));
+      if (hook)
+        answers.push_back(hook(item));
+      else
+        answers.push_back(happy(item));
     }
     return answers;
   }

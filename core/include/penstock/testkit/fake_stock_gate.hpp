@@ -21,18 +21,21 @@ class FakeStockGate : public orders::StockGate {
   std::function<Result<std::vector<orders::SkuSnapshot>>()> on_snapshot;
 
   std::vector<Result<orders::ReserveAnswer>> reserve(std::span<const orders::ReserveRequest> items) override {
-    return each<orders::ReserveAnswer>(items, reserved_, on_reserve, [](const orders::ReserveRequest& request) {
-      return orders::ReserveAnswer{orders::ReserveOutcome::Reserved, request.order_no, {}};
-    });
+    return each<orders::ReserveAnswer>(
+        items, reserved_, on_reserve, [](const orders::ReserveRequest& request) {
+          return orders::ReserveAnswer{orders::ReserveOutcome::Reserved, request.order_no, {}};
+        });
   }
 
-  std::vector<Result<orders::ReleaseOutcome>> release(std::span<const orders::ReleaseRequest> items) override {
+  std::vector<Result<orders::ReleaseOutcome>> release(
+      std::span<const orders::ReleaseRequest> items) override {
     return each<orders::ReleaseOutcome>(items, released_, on_release, [](const orders::ReleaseRequest&) {
       return orders::ReleaseOutcome::Released;
     });
   }
 
-  std::vector<Result<orders::ConfirmOutcome>> confirm(std::span<const orders::ConfirmRequest> items) override {
+  std::vector<Result<orders::ConfirmOutcome>> confirm(
+      std::span<const orders::ConfirmRequest> items) override {
     return each<orders::ConfirmOutcome>(items, confirmed_, on_confirm, [](const orders::ConfirmRequest&) {
       return orders::ConfirmOutcome::Confirmed;
     });
@@ -51,9 +54,8 @@ class FakeStockGate : public orders::StockGate {
   }
 
   std::vector<Result<orders::LoadOutcome>> load(std::span<const orders::GateSku> items) override {
-    return each<orders::LoadOutcome>(items, loaded_, on_load, [](const orders::GateSku&) {
-      return orders::LoadOutcome::Added;
-    });
+    return each<orders::LoadOutcome>(items, loaded_, on_load,
+                                     [](const orders::GateSku&) { return orders::LoadOutcome::Added; });
   }
 
   Result<std::vector<orders::GateHold>> holds(orders::HoldSpan span, std::size_t limit) override {
@@ -85,8 +87,10 @@ class FakeStockGate : public orders::StockGate {
     kept.insert(kept.end(), items.begin(), items.end());
     std::vector<Result<Answer>> answers;
     for (const auto& item : items) {
-      if (hook) answers.push_back(hook(item));
-      else answers.push_back(happy(item));
+      if (hook)
+        answers.push_back(hook(item));
+      else
+        answers.push_back(happy(item));
     }
     return answers;
   }

@@ -3,7 +3,8 @@
 //
 // An adapter's test file:
 //   class Subject : public testkit::OrderStoreSubject { ... };
-//   const testkit::OrderStoreContract contract("order_store_sql", [] { return std::make_unique<Subject>(); });
+//   const testkit::OrderStoreContract contract("order_store_sql", [] { return std::make_unique<Subject>();
+//   });
 #pragma once
 
 #include "penstock/orders/order_store.hpp"
